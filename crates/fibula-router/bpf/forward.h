@@ -11,6 +11,7 @@
 #define FIBULA_FORWARD_H
 
 #include "acl.h"
+#include "sample.h"
 
 /* A neighbour. */
 struct neighbour {
@@ -334,6 +335,8 @@ INLINE int forward(struct xdp_md *ctx, lookup4 lookup_ipv4, lookup6 lookup_ipv6)
     /* Of a trunk perhaps only the VLANs are the plane's. */
     if (!packet.port)
         return XDP_PASS;
+    if (sample_rate)
+        sample(ctx, interface.routed ? interface.routed : ctx->ingress_ifindex);
     acl = interface.table >> ACL_SHIFT;
     interface.table &= (1u << ACL_SHIFT) - 1;
     if (set_cells && acl && (reason == FORWARDED || reason == OPTIONS) && !passes(ctx, acl, &packet))

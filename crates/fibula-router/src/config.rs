@@ -45,6 +45,8 @@ pub struct Config {
     pub limits: Limits,
     /// The files of ACLs, by their names.
     pub acl: BTreeMap<String, PathBuf>,
+    /// What is told of packets.
+    pub sampling: Sampling,
 }
 
 /// An interface whose packets are forwarded: its name, or with the table that routes them.
@@ -101,6 +103,7 @@ impl Default for Config {
             engine: BEST.into(),
             limits: Limits::default(),
             acl: BTreeMap::new(),
+            sampling: Sampling::default(),
         }
     }
 }
@@ -202,6 +205,20 @@ pub struct Kernel {
     pub protocols: Vec<u8>,
 }
 
+/// Samples of packets, in the plane in the kernel.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Sampling {
+    /// Of how many packets one is sampled, at random; 0 for none.
+    pub rate: u32,
+    /// The collector of sFlow version 5.
+    pub sflow: Option<SocketAddr>,
+    /// The collector of IPFIX.
+    pub ipfix: Option<SocketAddr>,
+    /// The address that sFlow's collector knows the router by.
+    pub agent: Option<IpAddr>,
+}
+
 /// A table in a file, of any format that fibula reads.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -249,7 +266,7 @@ impl Config {
         };
         let interfaces = self.interfaces.iter().map(|incoming| self.attachment(incoming));
         let interfaces = interfaces.collect::<Result<_, _>>()?;
-        Ok(xdp::Options { name: self.name.clone(), interfaces, mode, acls })
+        Ok(xdp::Options { name: self.name.clone(), interfaces, mode, acls, sample_rate: self.sampling.rate })
     }
 
     fn attachment(&self, incoming: &Incoming) -> Result<xdp::Attachment, Error> {
@@ -271,7 +288,11 @@ impl Config {
     /// # Errors
     /// As [`xdp`](Self::xdp).
     pub fn sockets(&self) -> Result<sockets::Options, Error> {
-        let xdp::Options { interfaces, mode, .. } = self.xdp()?;
+        let xdp::Options { interfaces, mode, sample_rate, .. } = self.xdp()?;
+        if sample_rate > 0 {
+            let text = "the plane `af-xdp` takes no samples: leave out `sampling.rate`";
+            return Err(fibula::Error::new(ErrorKind::Usage, text).into());
+        }
         Ok(sockets::Options { interfaces, mode, engine: self.engine.clone() })
     }
 
@@ -306,6 +327,7 @@ mod tests {
             interfaces = ['eth0', { name = 'eth1', table = 100 }, \
             { name = 'eth1', table = 7, vlan = [10, 20] }, { name = 'eth2', urpf = 'strict' }]\nmode = 'generic'\n\
             [fpm]\nlisten = '127.0.0.1:2621'\nquiet_s = 2.5\nleast = 9\nusers = ['7', 'root']\n\
+            [sampling]\nrate = 1000\nsflow = '192.0.2.9:6343'\n\
             [limits]\ntables = 3\n\
             [kernel]\nroutes = true\ntables = [254]\nprotocols = [12]\n\
             [table]\nfile = 'rib.txt'\nlegs = [{ interface = 'eth0', gateway = 'fe80::1' }]\n";
@@ -319,6 +341,7 @@ mod tests {
         let xdp::Options { interfaces, mode, .. } = config.xdp().unwrap();
         let tables: Vec<u32> = interfaces.iter().map(|interface| interface.table).collect();
         assert_eq!((tables, mode), (vec![254, 100, 7, 254], xdp::Mode::Generic));
+        assert_eq!((config.xdp().unwrap().sample_rate, config.sampling.sflow.unwrap().port()), (1000, 6343));
         assert_eq!((interfaces[3].urpf, &interfaces[2].tags[..]), (ReversePath::Strict, &[10, 20][..]));
         let sockets = Config::parse("plane = 'af-xdp'\nengine = 'poptrie'").unwrap();
         assert_eq!(

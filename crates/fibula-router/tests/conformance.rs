@@ -249,7 +249,7 @@ fn each_plane_does_what_the_kernel_does() {
     wrong.extend(differences("native with rp_filter", &strict, &plane));
     lab.set("r", "net.ipv4.conf.r0.rp_filter=0");
     let sockets = with_plane(&lab, || {
-        let interfaces = ["r0", "r1", "r2"].map(|name| Attachment::of(name));
+        let interfaces = ["r0", "r1", "r2"].map(Attachment::of);
         let options = Options { interfaces: interfaces.into(), mode: Mode::Native, engine: "best".into() };
         AfXdp::open(options).unwrap()
     });

@@ -43,7 +43,7 @@ fn started(lab: &Lab, mode: Mode, engine: &str) -> Router<AfXdp> {
 /// As [`started`], for packets that come in by these interfaces.
 fn started_on(lab: &Lab, names: &[&str], mode: Mode, engine: &str) -> Router<AfXdp> {
     lab.inside("r", || {
-        let interfaces = names.iter().map(|&name| Attachment::of(name));
+        let interfaces = names.iter().copied().map(Attachment::of);
         let options = Options { interfaces: interfaces.collect(), mode, engine: engine.into() };
         let mut router = Router::new(lab, AfXdp::open(options).unwrap());
         router.plane.start().unwrap();

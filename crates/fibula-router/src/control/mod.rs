@@ -20,7 +20,7 @@ use crate::adjacencies::Adjacencies;
 use crate::confs::Confs;
 use crate::feed::{Batch, Feed, Mark, Session};
 use crate::next_hops::NextHops;
-use crate::plane::Plane;
+use crate::plane::{Plane, Sample};
 use crate::routes::{News, Tables};
 use fibula::Limit;
 use hdrhistogram::Histogram;
@@ -42,6 +42,9 @@ const GROWTH: (usize, usize) = (64, 64);
 
 /// How often the plane looks whether it is attached, beside when a link changes.
 const WATCH: Duration = Duration::from_secs(5);
+
+/// How often samples are taken from the plane.
+const SAMPLE: Duration = Duration::from_millis(100);
 
 /// How often the kernel is asked for neighbours that the plane needs.
 const ASK: Duration = Duration::from_secs(5);
@@ -106,6 +109,9 @@ impl FeedState {
     }
 }
 
+/// Takes samples of packets, and how many were lost so far.
+pub type Sampler = Box<dyn FnMut(&[Sample], u64) + Send>;
+
 /// Asks the kernel to resolve a neighbour on an interface.
 pub type Asker = Box<dyn FnMut(u32, IpAddr) -> Result<(), Error> + Send>;
 
@@ -123,6 +129,8 @@ pub struct Control<P> {
     latency: Histogram<u64>,
     asker: Option<Asker>,
     ask_at: Option<Instant>,
+    sampler: Option<Sampler>,
+    sample_at: Option<Instant>,
     retry_at: Option<Instant>,
     error: Option<String>,
     /// The limit that was reached last, and told.
@@ -163,6 +171,8 @@ impl<P: Plane> Control<P> {
             latency: Histogram::new(3).expect("three digits are legal"),
             asker: None,
             ask_at: None,
+            sampler: None,
+            sample_at: None,
             retry_at: None,
             error: None,
             limit: None,
@@ -176,6 +186,11 @@ impl<P: Plane> Control<P> {
     /// that the plane forwards do not make the kernel ask.
     pub fn set_asker(&mut self, asker: Asker, now: Instant) {
         (self.asker, self.ask_at) = (Some(asker), Some(now));
+    }
+
+    /// Has somebody take the plane's samples.
+    pub fn set_sampler(&mut self, sampler: Sampler, now: Instant) {
+        (self.sampler, self.sample_at) = (Some(sampler), Some(now));
     }
 
     /// Returns the plane.
@@ -276,6 +291,7 @@ impl<P: Plane> Control<P> {
             let _ = self.latency.record_n(arrived.elapsed().as_nanos() as u64, count);
         }
         self.ask(now);
+        self.sample(now);
     }
 
     /// Counts what was left out, and says so once for each limit.
@@ -292,7 +308,7 @@ impl<P: Plane> Control<P> {
     #[must_use]
     pub fn deadline(&self) -> Option<Instant> {
         let quiet = self.feeds.values().filter_map(|feed| feed.due_at(&self.settings));
-        quiet.chain(self.retry_at).chain(self.ask_at).chain(self.watch_at).min()
+        quiet.chain(self.retry_at).chain(self.ask_at).chain(self.sample_at).chain(self.watch_at).min()
     }
 
     /// Has the plane look whether it is attached.
@@ -409,6 +425,17 @@ impl<P: Plane> Control<P> {
             self.watch_at = Some(now);
         }
         told.and(followed).and(changes.map(|_| ()))
+    }
+
+    /// Passes the plane's samples on.
+    fn sample(&mut self, now: Instant) {
+        let due = self.sample_at.is_some_and(|at| now >= at);
+        let Some(sampler) = self.sampler.as_mut().filter(|_| due) else { return };
+        self.sample_at = Some(now + SAMPLE);
+        match self.plane.samples() {
+            Ok((samples, lost)) => sampler(&samples, lost),
+            Err(error) => tracing::warn!("{error}"),
+        }
     }
 
     /// Asks the kernel for neighbours.

@@ -115,6 +115,17 @@ pub struct Counter {
     pub bytes: u64,
 }
 
+/// The beginning of a packet's frame, as it came in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sample {
+    /// The kernel's index of the interface that routes name.
+    pub interface: u32,
+    /// The length of the frame from its Ethernet header on, in bytes.
+    pub bytes: u32,
+    /// Its first bytes.
+    pub frame: Vec<u8>,
+}
+
 /// What forwards packets.
 ///
 /// The order of calls keeps every packet on a path that some route allows: an adjacency is set
@@ -192,6 +203,14 @@ pub trait Plane {
     /// Returns how often what forwards was replaced as a whole, since this process has it.
     fn generation(&self) -> u64 {
         0
+    }
+
+    /// Returns the samples since the last call, and how many found no room so far.
+    ///
+    /// # Errors
+    /// If the kernel fails.
+    fn samples(&mut self) -> Result<(Vec<Sample>, u64), crate::Error> {
+        Ok((Vec::new(), 0))
     }
 
     /// Returns lines that say how it forwards.

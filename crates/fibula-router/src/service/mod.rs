@@ -11,6 +11,7 @@
 mod http;
 mod metrics;
 mod process;
+mod sampling;
 mod socket;
 mod systemd;
 
@@ -58,6 +59,9 @@ pub fn serve<P: Plane + Send + 'static>(config: &Config, plane: P) -> Result<Con
     }
     kernel::follow(filter, kernel::ROOM, Arc::clone(&queue))?;
     control.set_asker(kernel::asker()?, Instant::now());
+    if config.sampling.rate > 0 {
+        control.set_sampler(sampling::sampler(&config.sampling)?, Instant::now());
+    }
     let mut signals = Signals::new([SIGTERM, SIGINT]).map_err(|error| Error::io("signals", error))?;
     let stop = Arc::clone(&queue);
     thread::spawn(move || {

@@ -132,7 +132,9 @@ impl Lab {
     /// Has the router's kernel forward nothing, so that what arrives was forwarded by the plane. It
     /// does so by rules, which the plane does not read.
     pub(crate) fn forward_by_plane_alone(&self) {
-        ["r0", "r1", "r2"].iter().for_each(|interface| self.forward_none(interface));
+        for interface in ["r0", "r1", "r2"] {
+            self.forward_none(interface);
+        }
     }
 
     /// Has the router's kernel forward nothing that comes in by an interface.
@@ -188,9 +190,15 @@ impl Lab {
 
     /// Opens the plane on the router's interfaces.
     pub(crate) fn open(&self, mode: Mode) -> Xdp {
-        let interfaces = ["r0", "r1", "r2"].map(|name| Attachment::of(name));
-        Xdp::open(Options { name: self.name.clone(), interfaces: interfaces.into(), mode, acls: Vec::new() })
-            .unwrap()
+        let interfaces = ["r0", "r1", "r2"].map(Attachment::of);
+        Xdp::open(Options {
+            name: self.name.clone(),
+            interfaces: interfaces.into(),
+            mode,
+            acls: Vec::new(),
+            sample_rate: 0,
+        })
+        .unwrap()
     }
 
     /// Detaches the plane.

@@ -18,7 +18,7 @@ fn with_acls(acls: Vec<Acl>) -> Xdp {
         Attachment { acl: Some(0), tags: vec![7], ..lo() },
         Attachment { tags: vec![8], ..lo() },
     ];
-    let options = Options { name: "acls".into(), interfaces, mode: Mode::Unattached, acls };
+    let options = Options { name: "acls".into(), interfaces, mode: Mode::Unattached, acls, sample_rate: 0 };
     let mut plane = Xdp::open(options).unwrap();
     one_adjacency_each(&mut plane, NextHop(1));
     let (mut ipv4, mut ipv6) = (Told::<u32>::new(), Told::<u128>::new());

@@ -276,9 +276,14 @@ const SOURCES: [(&str, u8, Said, Said); 7] = [
 /// Returns a plane with routes to those sources.
 fn with_sources(urpf: ReversePath) -> Xdp {
     let interfaces = vec![Attachment { urpf, ..Attachment::of("lo") }];
-    let mut plane =
-        Xdp::open(Options { name: "sources".into(), interfaces, mode: Mode::Unattached, acls: Vec::new() })
-            .unwrap();
+    let mut plane = Xdp::open(Options {
+        name: "sources".into(),
+        interfaces,
+        mode: Mode::Unattached,
+        acls: Vec::new(),
+        sample_rate: 0,
+    })
+    .unwrap();
     let Adjacency::Resolved { interface, source, destination, vlan, mtu, .. } = adjacency(2) else {
         unreachable!("it is resolved");
     };
@@ -302,10 +307,10 @@ fn with_sources(urpf: ReversePath) -> Xdp {
 
 #[test]
 fn sources_are_those_that_routes_lead_to() {
+    use ReversePath::{Loose, Off, Strict};
     if !can_load_programs() {
         return;
     }
-    use ReversePath::{Loose, Off, Strict};
     for (ours, kernel) in
         [(Off, Off), (Loose, Off), (Strict, Off), (Off, Loose), (Off, Strict), (Loose, Strict)]
     {

@@ -1,10 +1,10 @@
 //! What the control tells the plane, and what it asks.
 
 use super::counters::{self, Count, Reason};
-use super::generation::{COUNTERS, OF_LINES};
+use super::generation::{COUNTERS, Generation, OF_LINES};
 use super::{Mode, Xdp};
 use crate::Error;
-use crate::plane::{Action, Adjacency, AdjacencyId, Counter, Plane, ReversePath, Routes, Rules};
+use crate::plane::{Action, Adjacency, AdjacencyId, Counter, Plane, ReversePath, Routes, Rules, Sample};
 use fibula::NextHop;
 use std::net::Ipv4Addr;
 
@@ -109,6 +109,10 @@ impl Plane for Xdp {
 
     fn watch(&mut self) -> Vec<(String, Option<String>)> {
         self.watched()
+    }
+
+    fn samples(&mut self) -> Result<(Vec<Sample>, u64), Error> {
+        self.generation.as_mut().map_or_else(|| Ok((Vec::new(), 0)), Generation::samples)
     }
 
     fn generation(&self) -> u64 {

@@ -13,12 +13,13 @@ use super::interfaces::Interface;
 use super::own::{self, Own};
 use super::tables::{Family, Regions, Tables};
 use crate::Error;
-use crate::plane::{AdjacencyId, ReversePath, Rules};
-use aya::maps::{DevMap, HashMap, Map};
+use crate::plane::{AdjacencyId, ReversePath, Rules, Sample};
+use aya::maps::{DevMap, HashMap, Map, MapData, PerCpuArray, RingBuf};
 use aya::programs::Xdp;
 use aya::{Ebpf, EbpfLoader};
 use fibula_image::table::{PARTS, Patch};
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 use std::path::PathBuf;
 
 /// The maps whose counts outlive a generation.
@@ -26,6 +27,9 @@ pub(super) const COUNTERS: [&str; 2] = ["of_ports", "of_next_hops"];
 
 /// The map of what is counted of the lines of ACLs.
 pub(super) const OF_LINES: &str = "of_lines";
+
+/// The room for samples that wait, in bytes.
+const SAMPLES: u32 = 1 << 20;
 
 /// The words of an interface in its map.
 pub(super) const INTERFACE_WORDS: usize = 4;
@@ -56,6 +60,7 @@ pub(super) struct Contents<'c> {
     pub(super) rules: &'c BTreeMap<u32, Rules>,
     pub(super) own: &'c Own,
     pub(super) filters: &'c Filters,
+    pub(super) sample_rate: u32,
     /// The ids of the tables, in the order in which they are stored.
     pub(super) ids: &'c [u32],
 }
@@ -78,6 +83,15 @@ impl Half {
     }
 }
 
+/// A ring of samples.
+struct Samples(RingBuf<MapData>);
+
+impl fmt::Debug for Samples {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Samples").finish_non_exhaustive()
+    }
+}
+
 /// A loaded program and its maps.
 #[derive(Debug)]
 pub(super) struct Generation {
@@ -96,6 +110,8 @@ pub(super) struct Generation {
     devices: u32,
     /// Whether the program looks at sources.
     pub(super) checks_sources: bool,
+    /// Where the program puts samples.
+    samples: Samples,
 }
 
 impl Generation {
@@ -127,6 +143,9 @@ impl Generation {
             || contents.rules.values().any(|rules| rules.reverse_path != ReversePath::Off);
         let has_checks = u32::from(checks_sources);
         loader.override_global("has_checks", &has_checks, true);
+        loader.override_global("sample_rate", &contents.sample_rate, true);
+        // A ring without samples is a page.
+        loader.map_max_entries("samples", if contents.sample_rate > 0 { SAMPLES } else { 4096 });
         let set_cells = contents.filters.set_cells();
         loader.override_global("set_cells", &set_cells, true);
         let parts = <u32 as Family>::MAPS.into_iter().zip(ipv4.end);
@@ -145,6 +164,9 @@ impl Generation {
         }
         let mut ebpf =
             loader.load(source.object).map_err(|error| Error::of_chain("load the XDP program", &error))?;
+        let samples = ebpf.take_map("samples").expect("the object has this map");
+        let samples = RingBuf::try_from(samples).map(Samples);
+        let samples = samples.map_err(|error| Error::of_chain("read samples", &error))?;
         let grace = Grace::start(ebpf.take_map("grace").expect("the object has this map"))?;
         let [actions, buckets, adjacencies, interfaces, ours] =
             sizes.map(|(name, size)| mapped(&ebpf, name, size));
@@ -159,6 +181,7 @@ impl Generation {
             grace,
             devices,
             checks_sources,
+            samples,
             ebpf,
         };
         generation.actions.store(0, contents.actions.words().iter().copied());
@@ -271,6 +294,20 @@ impl Generation {
         self.adjacencies.store(index * CELL_WORDS + 1, rest.into_iter());
         self.adjacencies.store(index * CELL_WORDS, std::iter::once(current));
         Ok(true)
+    }
+
+    /// Returns the samples since the last call, and how many found no room.
+    pub(super) fn samples(&mut self) -> Result<(Vec<Sample>, u64), Error> {
+        let mut samples = Vec::new();
+        while let Some(item) = self.samples.0.next() {
+            let word = |at: usize| item.get(4 * at..)?.first_chunk().map(|bytes| u32::from_ne_bytes(*bytes));
+            let (Some(interface), Some(bytes), Some(taken)) = (word(0), word(1), word(2)) else { continue };
+            let frame = item.get(12..12 + taken as usize).unwrap_or_default().to_vec();
+            samples.push(Sample { interface, bytes, frame });
+        }
+        let failed = |error: aya::maps::MapError| Error::of_chain("read samples", &error);
+        let lost = PerCpuArray::<_, u64>::try_from(self.map("lost_samples")).map_err(failed)?;
+        Ok((samples, lost.get(&0, 0).map_err(failed)?.iter().sum()))
     }
 
     /// Lets packets be redirected to an interface. Where it does not exist any more, packets to it

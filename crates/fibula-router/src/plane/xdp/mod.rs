@@ -145,6 +145,8 @@ pub struct Options {
     pub mode: Mode,
     /// The ACLs that interfaces have.
     pub acls: Vec<Acl>,
+    /// Of how many packets one is sampled; 0 for none.
+    pub sample_rate: u32,
 }
 
 /// A plane in the kernel.
@@ -329,6 +331,7 @@ impl Xdp {
             rules: &self.rules,
             own: &self.own,
             filters: &self.filters,
+            sample_rate: self.options.sample_rate,
             ids: &self.ids,
         };
         Generation::new(&self.source, contents)

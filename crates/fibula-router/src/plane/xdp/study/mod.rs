@@ -229,7 +229,13 @@ impl Study {
             pins: None,
         };
         let interfaces = vec![Attachment::of(a1.name)];
-        let options = Options { name: "study".into(), interfaces, mode: Mode::Unattached, acls: Vec::new() };
+        let options = Options {
+            name: "study".into(),
+            interfaces,
+            mode: Mode::Unattached,
+            acls: Vec::new(),
+            sample_rate: 0,
+        };
         let mut plane = Xdp::with_source(options, source)?;
         let greatest = workload.ipv4.max_next_hop().max(workload.ipv6.max_next_hop());
         let (interface, source, destination) = (b0.index, b0.address, b1.address);
