@@ -206,6 +206,16 @@ impl Lab {
         Xdp::detach(&self.name).unwrap();
     }
 
+    /// Returns whether no XDP program is attached to the router's interfaces. The kernel detaches
+    /// one a while after its link is gone.
+    pub(crate) fn is_detached(&self) -> bool {
+        let is_so = || {
+            std::thread::sleep(std::time::Duration::from_millis(20));
+            self.attached() == 0
+        };
+        (0..100).any(|_| is_so())
+    }
+
     /// Returns the XDP programs that are attached to the router's interfaces.
     pub(crate) fn attached(&self) -> usize {
         let links = self.ip("r", "-o link show");
