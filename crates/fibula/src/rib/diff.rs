@@ -30,7 +30,7 @@ impl<A: Address> Rib<A> {
         })
     }
 
-    fn pairs(&self) -> impl Iterator<Item = (Prefix<A>, NextHop)> {
+    pub(super) fn pairs(&self) -> impl Iterator<Item = (Prefix<A>, NextHop)> {
         self.iter().map(|route| (route.prefix, route.next_hop))
     }
 }

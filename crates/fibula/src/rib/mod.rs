@@ -9,6 +9,7 @@ mod addresses;
 mod aggregate;
 mod by_length;
 mod coalesced;
+mod covers;
 mod diff;
 mod leaves;
 mod memory;
@@ -17,6 +18,7 @@ mod pieces;
 mod ranges;
 mod statistics;
 
+pub use addresses::AddressSet;
 pub(crate) use by_length::{Gaps, OfLengths};
 pub use coalesced::Coalesced;
 pub(crate) use coalesced::Deltas;

@@ -2,7 +2,8 @@
 
 use super::half::Half;
 use super::slots::position;
-use super::{IpPrefix, Table};
+use super::{IpPrefix, PrefixSet, Table};
+use crate::rib::AddressSet;
 use crate::{Address, NextHop, Prefix, Rib, Route};
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -24,17 +25,18 @@ impl<V> Table<V> {
     /// assert_eq!(table.address_count(), (2 << 24, Some(1 << 96)));
     /// ```
     pub fn addresses(&self) -> impl Iterator<Item = RangeInclusive<IpAddr>> {
-        let ipv4 = self.ipv4.rib().addresses().map(|range| range.start().to_ip()..=range.end().to_ip());
-        let ipv6 = self.ipv6.rib().addresses().map(|range| range.start().to_ip()..=range.end().to_ip());
-        ipv4.chain(ipv6)
+        fn ranges<A: Address>(rib: &Rib<A>) -> Vec<RangeInclusive<IpAddr>> {
+            rib.addresses().intervals().map(|range| range.start().to_ip()..=range.end().to_ip()).collect()
+        }
+        ranges(self.ipv4.rib()).into_iter().chain(ranges(self.ipv6.rib()))
     }
 
     /// Returns the numbers of IPv4 and of IPv6 addresses that have a match, each counted once. The
     /// second is `None` if these are all 2^128. O(n).
     #[must_use]
     pub fn address_count(&self) -> (u64, Option<u128>) {
-        let ipv4 = self.ipv4.rib().address_count().unwrap_or_default();
-        (ipv4 as u64, self.ipv6.rib().address_count())
+        let ipv4 = self.ipv4.rib().addresses().count().unwrap_or_default();
+        (ipv4 as u64, self.ipv6.rib().addresses().count())
     }
 
     /// Returns the table as ranges of addresses with the value of their longest match, in order,
@@ -80,6 +82,40 @@ impl<V> Table<V> {
         V: Clone + Eq + Hash,
     {
         Self { ipv4: self.ipv4.aggregate(), ipv6: self.ipv6.aggregate() }
+    }
+
+    /// Returns the table for the addresses of `set` alone: each of them keeps its match's value, and
+    /// all others have no match. A route that is only in part in `set` becomes the fewest routes of
+    /// the addresses that are, with clones of its value. O(r log r) for *r* such routes, and the
+    /// build of the new table.
+    ///
+    /// ```
+    /// use fibula::{IpPrefix, PrefixSet, Table};
+    /// let prefix = |text: &str| text.parse::<IpPrefix>().unwrap();
+    /// let table = Table::from([(prefix("10.0.0.0/8"), 'a'), (prefix("10.1.0.0/16"), 'b')]);
+    /// let half = PrefixSet::from([prefix("10.0.0.0/9")]);
+    /// let text = |table: Table<char>| table.keys().map(|p| p.to_string()).collect::<Vec<_>>();
+    /// assert_eq!(text(table.within(&half)), ["10.0.0.0/9", "10.1.0.0/16"]);
+    /// assert_eq!(text(table.without(&half)), ["10.128.0.0/9"]);
+    /// ```
+    #[must_use]
+    pub fn within(&self, set: &PrefixSet) -> Self
+    where
+        V: Clone,
+    {
+        let (ipv4, ipv6) = set.address_sets();
+        Self { ipv4: self.ipv4.within(&ipv4), ipv6: self.ipv6.within(&ipv6) }
+    }
+
+    /// Returns the table for the addresses that are not in `set`; see [`within`](Table::within).
+    #[must_use]
+    pub fn without(&self, set: &PrefixSet) -> Self
+    where
+        V: Clone,
+    {
+        let (ipv4, ipv6) = set.address_sets();
+        let (ipv4, ipv6) = (ipv4.complement(), ipv6.complement());
+        Self { ipv4: self.ipv4.within(&ipv4), ipv6: self.ipv6.within(&ipv6) }
     }
 
     /// Takes the addresses of `prefix` out of the table. All others keep their match's value. A
@@ -140,6 +176,15 @@ impl<A: Address, V> Half<A, V> {
         Self::of(
             routes.iter().map(|route| (route.prefix, values[position(route.next_hop)].clone())).collect(),
         )
+    }
+
+    fn within(&self, set: &AddressSet<A>) -> Self
+    where
+        V: Clone,
+    {
+        let parts = self.rib().within(set);
+        let parts = parts.iter().filter_map(|part| self.value(part));
+        Self::of(parts.map(|(prefix, value)| (prefix, value.clone())).collect())
     }
 
     fn exclude(&mut self, prefix: Prefix<A>)

@@ -86,6 +86,24 @@ impl<V> Table<V> {
         self.get_lpm(prefix).is_some()
     }
 
+    /// Returns whether all addresses of `prefix` have a match, by one route or by several together.
+    /// Costs as [`get_lpm`](Table::get_lpm), and O(1) a route that `prefix` covers.
+    ///
+    /// ```
+    /// use fibula::{IpPrefix, Table};
+    /// let [low, high, all] =
+    ///     ["10.0.0.0/9", "10.128.0.0/9", "10.0.0.0/8"].map(|text| text.parse().unwrap());
+    /// let table = Table::from([(low, 'a'), (high, 'b')] as [(IpPrefix, char); 2]);
+    /// assert!(table.covers(all) && !table.is_covered(all));
+    /// ```
+    #[must_use]
+    pub fn covers(&self, prefix: impl Into<IpPrefix>) -> bool {
+        match prefix.into() {
+            IpPrefix::V4(prefix) => self.ipv4.rib().covers(prefix),
+            IpPrefix::V6(prefix) => self.ipv6.rib().covers(prefix),
+        }
+    }
+
     /// Returns whether any prefix matches an address of `prefix`; see
     /// [`is_covered`](Table::is_covered).
     #[must_use]

@@ -2,6 +2,7 @@
 
 use super::{IntoKeys, IpPrefix, Keys, Table};
 use crate::Prefix;
+use crate::rib::AddressSet;
 use std::fmt;
 use std::net::IpAddr;
 use std::ops::RangeInclusive;
@@ -10,8 +11,10 @@ use std::ops::RangeInclusive;
 ///
 /// A set is seen in two ways. As a set of prefixes, each is one element: [`insert`](Self::insert),
 /// [`contains_prefix`](Self::contains_prefix), [`union`](Self::union) and its kin. As the set of
-/// the addresses that they match: [`contains`](Self::contains), [`aggregate`](Self::aggregate),
-/// [`exclude`](Self::exclude), [`invert`](Self::invert), [`addresses`](Self::addresses).
+/// the addresses that they match: [`contains`](Self::contains), [`covers`](Self::covers),
+/// [`aggregate`](Self::aggregate), [`unite`](Self::unite), [`intersect`](Self::intersect),
+/// [`exclude`](Self::exclude), [`differ`](Self::differ), [`invert`](Self::invert),
+/// [`addresses`](Self::addresses).
 ///
 /// Costs are those of the table, which [`as_table`](Self::as_table) returns: it has batches, memory
 /// and what else only reads.
@@ -36,9 +39,22 @@ impl PrefixSet {
         Self::default()
     }
 
-    /// Returns the fewest prefixes of both families, which are in order.
-    fn of(ipv4: Vec<Prefix<u32>>, ipv6: Vec<Prefix<u128>>) -> Self {
-        ipv4.into_iter().map(IpPrefix::from).chain(ipv6.into_iter().map(IpPrefix::from)).collect()
+    /// Returns the addresses of each family.
+    pub(super) fn address_sets(&self) -> (AddressSet<u32>, AddressSet<u128>) {
+        (self.0.ipv4.rib().addresses(), self.0.ipv6.rib().addresses())
+    }
+
+    /// Returns the fewest prefixes of the addresses that `ipv4` and `ipv6` make of those of both
+    /// sets.
+    fn combined(
+        &self,
+        other: &Self,
+        ipv4: fn(&AddressSet<u32>, &AddressSet<u32>) -> AddressSet<u32>,
+        ipv6: fn(&AddressSet<u128>, &AddressSet<u128>) -> AddressSet<u128>,
+    ) -> Self {
+        let (here, there) = (self.address_sets(), other.address_sets());
+        let (ipv4, ipv6) = (ipv4(&here.0, &there.0), ipv6(&here.1, &there.1));
+        ipv4.prefixes().map(IpPrefix::from).chain(ipv6.prefixes().map(IpPrefix::from)).collect()
     }
 
     /// Returns the set as a table.
@@ -211,11 +227,55 @@ impl PrefixSet {
     /// ```
     #[must_use]
     pub fn aggregate(&self) -> Self {
-        self.exclude(&Self::new())
+        self.unite(&Self::new())
     }
 
-    /// Returns the fewest prefixes of the addresses that are here and not in `excluded`. O(m log m)
-    /// for *m* prefixes in both sets, and the build of the new set.
+    /// Returns the fewest prefixes of the addresses that are in either set. O(m) for *m* prefixes
+    /// in both, and the build of the new set. [`union`](Self::union) is by prefix.
+    ///
+    /// ```
+    /// use fibula::{IpPrefix, PrefixSet};
+    /// let set = |text: &str| PrefixSet::from([text.parse::<IpPrefix>().unwrap()]);
+    /// let (low, high, all) = (set("10.0.0.0/9"), set("10.128.0.0/9"), set("10.0.0.0/8"));
+    /// assert_eq!((low.unite(&high), all.intersect(&high)), (all.clone(), high.clone()));
+    /// assert_eq!(all.differ(&low), high);
+    /// ```
+    #[must_use]
+    pub fn unite(&self, other: &Self) -> Self {
+        self.combined(other, AddressSet::union, AddressSet::union)
+    }
+
+    /// Returns the fewest prefixes of the addresses that are in both sets; see
+    /// [`unite`](Self::unite).
+    #[must_use]
+    pub fn intersect(&self, other: &Self) -> Self {
+        self.combined(other, AddressSet::intersection, AddressSet::intersection)
+    }
+
+    /// Returns the fewest prefixes of the addresses that are in one set and not in the other; see
+    /// [`unite`](Self::unite).
+    #[must_use]
+    pub fn differ(&self, other: &Self) -> Self {
+        self.combined(other, AddressSet::symmetric_difference, AddressSet::symmetric_difference)
+    }
+
+    /// Returns whether all addresses of `prefix` are in the set, of one prefix or of several
+    /// together; see [`Table::covers`].
+    ///
+    /// ```
+    /// use fibula::{IpPrefix, PrefixSet};
+    /// let [low, high, all] =
+    ///     ["10.0.0.0/9", "10.128.0.0/9", "10.0.0.0/8"].map(|text| text.parse().unwrap());
+    /// let set: PrefixSet = PrefixSet::from([low, high] as [IpPrefix; 2]);
+    /// assert!(set.covers(all) && !set.is_covered(all));
+    /// ```
+    #[must_use]
+    pub fn covers(&self, prefix: impl Into<IpPrefix>) -> bool {
+        self.0.covers(prefix)
+    }
+
+    /// Returns the fewest prefixes of the addresses that are here and not in `excluded`; see
+    /// [`unite`](Self::unite).
     ///
     /// ```
     /// use fibula::{IpPrefix, PrefixSet};
@@ -228,11 +288,7 @@ impl PrefixSet {
     /// ```
     #[must_use]
     pub fn exclude(&self, excluded: &Self) -> Self {
-        let (set, excluded) = (&self.0, &excluded.0);
-        Self::of(
-            set.ipv4.rib().fewest_without(excluded.ipv4.rib()),
-            set.ipv6.rib().fewest_without(excluded.ipv6.rib()),
-        )
+        self.combined(excluded, AddressSet::difference, AddressSet::difference)
     }
 
     /// Returns the fewest prefixes of the addresses that are not in the set, of both families.

@@ -169,6 +169,11 @@ impl Pair {
                 sum.checked_add(distance(first, last))?.checked_add(1)
             })
         };
+        for prefix in keys().chain(keys().filter_map(IpPrefix::parent)) {
+            let is_all =
+                covered.iter().any(|&(first, last, ())| first <= prefix.first() && prefix.last() <= last);
+            assert_eq!(table.covers(prefix), is_all, "{prefix}");
+        }
         assert_eq!(table.address_count(), (count(true).unwrap() as u64, count(false)));
     }
 
@@ -204,6 +209,22 @@ impl Pair {
         assert_fewest(&set.invert(), &of(&|address| !is_in(truth, address)));
         let expected = of(&|address| is_in(truth, address) && !is_in(other_truth, address));
         assert_fewest(&set.exclude(&other), &expected);
+        let expected = of(&|address| is_in(truth, address) || is_in(other_truth, address));
+        assert_fewest(&set.unite(&other), &expected);
+        let expected = of(&|address| is_in(truth, address) && is_in(other_truth, address));
+        assert_fewest(&set.intersect(&other), &expected);
+        let expected = of(&|address| is_in(truth, address) != is_in(other_truth, address));
+        assert_fewest(&set.differ(&other), &expected);
+        let values = |table: &Table<u64>| {
+            let ranges = table.ranges().map(|(range, &value)| (*range.start(), *range.end(), value));
+            ranges.collect::<Vec<_>>()
+        };
+        let both = |is_other: bool| {
+            let value = |address| lookup(truth, address).map(|(_, value)| value);
+            parts(keys(), |address| value(address).filter(|_| is_in(other_truth, address) == is_other))
+        };
+        assert_eq!(values(&self.table.within(&other)), both(true));
+        assert_eq!(values(&self.table.without(&other)), both(false));
 
         assert_eq!(set.insert(prefix), !truth.contains_key(&prefix));
         assert!(set.contains_prefix(prefix) && set.remove(prefix) && !set.remove(prefix));
