@@ -1,8 +1,8 @@
 //! The command line as clap sees it: the global options and the list of commands.
 
 use crate::commands::{
-    bench, build, completions, demo, devices, engines, enrich, inspect, lookup, man, replay, router, study,
-    table, trace, verify,
+    bench, build, completions, demo, devices, engines, enrich, inspect, lookup, man, replay, router, set,
+    study, table, trace, verify,
 };
 use crate::exit::Verdict;
 use crate::output::{Format, Output};
@@ -36,6 +36,8 @@ pub(crate) enum Command {
     #[command(subcommand, arg_required_else_help = false)]
     Table(table::Command),
     #[command(subcommand, arg_required_else_help = false)]
+    Set(set::Command),
+    #[command(subcommand, arg_required_else_help = false)]
     Trace(trace::Command),
     Engines(engines::Arguments),
     Devices(devices::Arguments),
@@ -60,6 +62,7 @@ impl Command {
             Self::Lookup(arguments) => arguments.run(output),
             Self::Enrich(arguments) => arguments.run(output),
             Self::Table(command) => command.run(output),
+            Self::Set(command) => command.run(output),
             Self::Trace(command) => command.run(),
             Self::Engines(arguments) => arguments.run(output),
             Self::Devices(arguments) => arguments.run(output),

@@ -8,6 +8,7 @@ use fibula_io::table::{self, AddPath, Columns, Format, Loaded, ReadOptions, Tabl
 use fibula_io::{Budget, Bytes, Encoding, Progress, Report, Source};
 use indicatif::{ProgressBar, ProgressStyle};
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// How tables are read.
 #[derive(Clone, Debug, Default, Args)]
@@ -16,9 +17,10 @@ pub(crate) struct Reading {
     /// The table's format; recognised by content if not given
     #[arg(long, value_name = "FORMAT", value_parser = format_parser(Format::is_read))]
     pub(crate) input_format: Option<Format>,
-    /// What a route's value is taken from, where the format holds more than one
-    #[arg(long, default_value_t, value_name = "VALUE", value_parser = value_parser())]
-    pub(crate) value: Value,
+    /// What a route's value is taken from, where the format holds more than one; the next hop if
+    /// not given, or what the command is about
+    #[arg(long, value_name = "VALUE", value_parser = value_parser())]
+    pub(crate) value: Option<Value>,
     /// Only routes from this peer (its address or AS number); all peers' best path if not given
     #[arg(long)]
     pub(crate) peer: Option<String>,
@@ -103,6 +105,16 @@ pub(crate) enum AddPathName {
     No,
 }
 
+impl From<AddPathName> for AddPath {
+    fn from(name: AddPathName) -> Self {
+        match name {
+            AddPathName::Guess => Self::Guess,
+            AddPathName::Yes => Self::Yes,
+            AddPathName::No => Self::No,
+        }
+    }
+}
+
 /// `--family` on the command line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum FamilyName {
@@ -134,8 +146,8 @@ fn value_parser() -> impl TypedValueParser<Value = Value> {
 }
 
 impl Reading {
-    /// Returns how the tables are read.
-    fn options(&self, progress: Progress) -> anyhow::Result<ReadOptions> {
+    /// Returns how the tables are read; their values are `default` where none are asked for.
+    fn options(&self, default: Value, progress: Progress) -> anyhow::Result<ReadOptions> {
         let ColumnNames {
             prefix_column,
             start_column,
@@ -145,24 +157,16 @@ impl Reading {
             no_header,
             locations,
         } = self.columns.clone();
-        let budget = match self.max_memory {
-            Some(Bytes(memory)) => Budget { memory, ..Budget::default() },
-            None => Budget::of_environment().map_err(anyhow::Error::msg)?,
-        };
         Ok(ReadOptions {
             format: self.input_format,
-            value: self.value,
+            value: self.value.unwrap_or(default),
             peer: self.peer.clone(),
             keep_going: self.keep_going,
             mask_host_bits: self.mask_host_bits,
             strict: self.strict,
             vrf: self.vrf.clone(),
             table: self.routing_table.clone(),
-            add_path: match self.add_path {
-                AddPathName::Guess => AddPath::Guess,
-                AddPathName::Yes => AddPath::Yes,
-                AddPathName::No => AddPath::No,
-            },
+            add_path: self.add_path.into(),
             columns: Columns {
                 prefix: prefix_column,
                 start: start_column,
@@ -173,15 +177,48 @@ impl Reading {
             },
             encoding: self.encoding,
             locations,
-            budget: Some(Budget { routes: self.max_routes.unwrap_or(budget.routes), ..budget }),
+            budget: Some(self.budget()?),
             progress: Some(progress),
         })
     }
 
+    /// Returns what a table may take.
+    pub(crate) fn budget(&self) -> anyhow::Result<Budget> {
+        let budget = match self.max_memory {
+            Some(Bytes(memory)) => Budget { memory, ..Budget::default() },
+            None => Budget::of_environment().map_err(anyhow::Error::msg)?,
+        };
+        Ok(Budget { routes: self.max_routes.unwrap_or(budget.routes), ..budget })
+    }
+
     /// Reads a table. Tells on standard error what was skipped, left out and guessed.
     pub(crate) fn read(&self, source: &Source) -> anyhow::Result<Loaded> {
+        self.read_for(source, Value::NextHop)
+    }
+
+    /// As [`read`](Self::read), for a command that is about another value than next hops.
+    pub(crate) fn read_for(&self, source: &Source, default: Value) -> anyhow::Result<Loaded> {
+        self.told(source, |options| table::read(source, options), default)
+    }
+
+    /// Reads a table as it was at a time, by the updates after it.
+    pub(crate) fn read_at(
+        &self,
+        table: &Source,
+        updates: &[Source],
+        time: Duration,
+    ) -> anyhow::Result<Loaded> {
+        self.told(table, |options| table::read_at(table, updates, time, options), Value::NextHop)
+    }
+
+    fn told(
+        &self,
+        source: &Source,
+        read: impl FnOnce(&ReadOptions) -> Result<Loaded, fibula_io::Error>,
+        default: Value,
+    ) -> anyhow::Result<Loaded> {
         let bar = Bar::new();
-        let loaded = table::read(source, &self.options(bar.progress())?)?;
+        let loaded = read(&self.options(default, bar.progress())?)?;
         drop(bar);
         for damage in &loaded.damage {
             tell(format_args!("{source}, {damage} (skipped)"));

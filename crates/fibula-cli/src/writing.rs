@@ -26,7 +26,17 @@ pub(crate) struct Writing {
 impl Writing {
     /// Writes the tables.
     pub(crate) fn write(&self, tables: &Tables, output: &Output) -> anyhow::Result<()> {
+        self.write_as(self.format(output)?, tables)
+    }
+
+    /// Writes prefixes, whose values say nothing: as a list where tables are written as text.
+    pub(crate) fn write_set(&self, tables: &Tables, output: &Output) -> anyhow::Result<()> {
         let format = self.format(output)?;
+        let is_text = format == Format::Text && self.to.is_none();
+        self.write_as(if is_text { Format::List } else { format }, tables)
+    }
+
+    fn write_as(&self, format: Format, tables: &Tables) -> anyhow::Result<()> {
         let delimiter = self.output_delimiter;
         if delimiter.is_some() && format != Format::Csv {
             bail!("--output-delimiter is for csv, not for {format}");

@@ -8,6 +8,8 @@
 fn commands_say_what_is_written_down() {
     let cases = trycmd::TestCases::new();
     cases.case("tests/commands/*.trycmd").case("tests/commands/*.toml");
+    // A page whose examples are commands, run in the folder beside it.
+    cases.case("../../docs/questions.md");
     if cfg!(feature = "enrich") {
         cases.case("tests/commands/enrich/*.trycmd");
     }

@@ -18,9 +18,11 @@ pub mod address;
 mod beside;
 #[doc(hidden)]
 pub mod blocks;
+mod bogons;
 mod budget;
 mod encoding;
 mod error;
+pub mod follow;
 #[doc(hidden)]
 pub mod fuzzing;
 pub mod generate;
@@ -28,6 +30,8 @@ mod members;
 pub mod mrt;
 mod names;
 mod report;
+pub mod ris_live;
+pub mod rov;
 mod scan;
 pub mod snapshot;
 mod source;
@@ -35,9 +39,11 @@ pub mod table;
 pub mod trace;
 pub mod update;
 
+pub use bogons::bogons;
 pub use budget::{Budget, Bytes};
 pub use encoding::Encoding;
 pub use error::{Damage, Error, Place};
+pub use mrt::bmp;
 pub use report::{Kind, Note, Report};
 pub use source::{Content, Progress, Source};
 

@@ -91,7 +91,8 @@ impl Header {
 }
 
 /// Returns whether bytes begin with an MRT record.
-pub(crate) fn looks_like(bytes: &[u8]) -> bool {
+#[must_use]
+pub fn looks_like(bytes: &[u8]) -> bool {
     if let Some(rest) = after_others(bytes) {
         return looks_like(rest);
     }

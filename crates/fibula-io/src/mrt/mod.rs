@@ -10,12 +10,13 @@
 //! deprecated BGP (5). Only plain routes of IPv4 and IPv6 become events, none of VPNs or with
 //! labels. Bits of a prefix after its length are padding (RFC 4271 section 4.3) and always cleared.
 
+pub mod bmp;
 mod decode;
 mod frame;
 mod nlri;
 mod paths;
 
-pub(crate) use frame::looks_like;
+pub use frame::looks_like;
 pub use nlri::AddPath;
 pub(crate) use paths::{Outcome, Paths, PeerChoice};
 

@@ -96,6 +96,13 @@ impl Lists {
         Some(lists)
     }
 
+    /// Says whether the prefixes of IPv4 and of IPv6 have path identifiers.
+    pub(super) fn mark(&mut self, add_path: [bool; 2]) {
+        for list in &mut self.all {
+            list.add_path = add_path[usize::from(!list.is_ipv4)];
+        }
+    }
+
     fn plain(&mut self, kind: Kind, bytes: Bytes) {
         let (safi, is_ipv4, next_hop, is_multiprotocol, add_path) = (1, true, None, false, false);
         if !bytes.is_empty() {

@@ -61,12 +61,14 @@ pub(crate) enum Outcome {
 ///
 /// The best path has the shortest AS path. Among equals it is that of the peer with the lowest
 /// address, then of the lowest path identifier. Routes of a dumped table compete without being
-/// stored: nothing withdraws them, and a full dump of forty peers would fill memory with paths that
-/// never win.
+/// stored where no updates follow: nothing withdraws them, and a full dump of forty peers would
+/// fill memory with paths that never win.
 #[derive(Debug)]
 pub(crate) struct Paths {
     choice: PeerChoice,
     value: Value,
+    /// Whether routes of a dumped table are stored as all others, because updates follow.
+    keeps_all: bool,
     held: HashMap<IpPrefix, SmallVec<[Held; 1]>>,
     peers: Vec<Peer>,
     peer_numbers: HashMap<Peer, u32>,
@@ -86,6 +88,7 @@ impl Paths {
         Self {
             choice,
             value,
+            keeps_all: false,
             held: HashMap::new(),
             peers: Vec::new(),
             peer_numbers: HashMap::new(),
@@ -96,6 +99,11 @@ impl Paths {
             kept: 0,
             text_bytes: 0,
         }
+    }
+
+    /// Stores the routes of a dumped table too, so that what withdraws the best leaves the next.
+    pub(crate) fn keeping_all(self, keeps_all: bool) -> Self {
+        Self { keeps_all, ..self }
     }
 
     /// The values by their numbers.
@@ -130,7 +138,7 @@ impl Paths {
             What::Announce { prefix, path_id, path, dumped } => {
                 let value = self.value_number(event.peer, path);
                 let held = Held { peer, path_id: path_id.unwrap_or(0), length: path.length, value };
-                if let Some(outcome) = self.announce(*prefix, held, *dumped) {
+                if let Some(outcome) = self.announce(*prefix, held, *dumped && !self.keeps_all) {
                     changed(*prefix, outcome);
                 }
             }
@@ -155,6 +163,11 @@ impl Paths {
             }
             What::State { .. } => {}
         }
+    }
+
+    /// Returns the number of prefixes.
+    pub(crate) fn len(&self) -> usize {
+        self.held.len()
     }
 
     /// Returns the bytes it takes.

@@ -15,6 +15,7 @@ use fibula::{IpPrefix, NextHop, NextHopInfo, NextHops, Route};
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// Routes in the order they were found, and the damage on the way.
 #[derive(Debug, Default)]
@@ -309,44 +310,87 @@ impl<R: PartialOrd> Best<R> {
 /// authorisations.
 #[derive(Debug, Default)]
 pub(super) struct Lists {
-    values: HashMap<IpPrefix, (Place, Vec<String>)>,
-    order: Vec<IpPrefix>,
-    /// The bytes of the values.
+    values: Vec<Listed>,
+    texts: Vec<Arc<str>>,
+    numbers: HashMap<Arc<str>, u32>,
+    /// The length of `values` from which on repeats are removed.
+    full: usize,
+    /// The bytes of the texts.
     held: u64,
+    place: Option<Place>,
+}
+
+/// A value of a prefix.
+#[derive(Clone, Copy, Debug)]
+struct Listed {
+    prefix: IpPrefix,
+    text: u32,
+    /// When it came, among the values of its prefix.
+    order: u32,
 }
 
 impl Lists {
+    /// The values up to which nobody looks for repeats.
+    const FEW: usize = 1 << 16;
+
     /// Adds a value, which is JSON.
-    pub(super) fn push(&mut self, place: Place, prefix: IpPrefix, value: String) {
-        let (_, values) = self.values.entry(prefix).or_insert_with(|| {
-            self.order.push(prefix);
-            (place, Vec::new())
+    pub(super) fn push(&mut self, place: Place, prefix: IpPrefix, value: &str) {
+        let text = self.numbers.get(value).copied().unwrap_or_else(|| {
+            let (number, text) = (self.texts.len() as u32, Arc::<str>::from(value));
+            self.held += (4 * size_of::<Arc<str>>() + value.len()) as u64;
+            self.texts.push(Arc::clone(&text));
+            self.numbers.insert(text, number);
+            number
         });
-        if !values.contains(&value) {
-            self.held += (size_of::<String>() + value.len()) as u64;
-            values.push(value);
+        let order = self.values.len() as u32;
+        self.values.push(Listed { prefix, text, order });
+        self.place = Some(place);
+        if self.values.len() >= self.full.max(Self::FEW) {
+            self.settle();
+            self.full = 2 * self.values.len();
+        }
+    }
+
+    /// Removes repeats, and leaves the values of each prefix together, in the order they came.
+    fn settle(&mut self) {
+        self.values.sort_unstable_by_key(|listed| (listed.prefix, listed.text, listed.order));
+        self.values.dedup_by_key(|listed| (listed.prefix, listed.text));
+        self.values.sort_unstable_by_key(|listed| (listed.prefix, listed.order));
+        for (listed, order) in self.values.iter_mut().zip(0..) {
+            listed.order = order;
         }
     }
 
     /// Returns the bytes it takes.
     pub(super) fn bytes(&self) -> u64 {
-        self.held + (self.order.len() * 2 * size_of::<(IpPrefix, Place, Vec<String>)>()) as u64
+        self.held + (self.values.len() * 2 * size_of::<Listed>()) as u64
     }
 
     /// Adds the prefixes to the tables. A single value stays itself where `single` says so, without
     /// its quotes, and is a list of one otherwise. An object without fields has no value.
     pub(super) fn finish(mut self, builder: &mut Builder, single: bool) -> Result<(), Damage> {
-        for prefix in self.order {
-            let Some((place, values)) = self.values.remove(&prefix) else { continue };
-            let value = match &values[..] {
-                [one] if one == "{}" => NextHopInfo::Label(LISTED.into()),
-                [one] if single => match serde_json::from_str::<String>(one) {
-                    Ok(text) => NextHopInfo::Label(text.into()),
-                    Err(_) => NextHopInfo::parse(one),
-                },
-                _ => NextHopInfo::Label(fields::list(&values).into()),
+        let Some(place) = self.place else { return Ok(()) };
+        self.settle();
+        let mut known: HashMap<Vec<u32>, NextHop> = HashMap::new();
+        for listed in self.values.chunk_by(|a, b| a.prefix == b.prefix) {
+            let texts: Vec<u32> = listed.iter().map(|listed| listed.text).collect();
+            let next_hop = if let Some(&next_hop) = known.get(&texts) {
+                next_hop
+            } else {
+                let values: Vec<&str> = texts.iter().map(|&text| &*self.texts[text as usize]).collect();
+                let value = match values[..] {
+                    ["{}"] => NextHopInfo::Label(LISTED.into()),
+                    [one] if single => match serde_json::from_str::<String>(one) {
+                        Ok(text) => NextHopInfo::Label(text.into()),
+                        Err(_) => NextHopInfo::parse(one),
+                    },
+                    _ => NextHopInfo::Label(fields::list(&values).into()),
+                };
+                let next_hop = builder.intern(place, value)?;
+                known.insert(texts, next_hop);
+                next_hop
             };
-            builder.route(place, prefix, value)?;
+            builder.push(place, listed[0].prefix, next_hop)?;
         }
         Ok(())
     }

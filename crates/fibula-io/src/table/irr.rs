@@ -75,7 +75,7 @@ fn end(object: Object, lists: &mut Lists, builder: &mut Builder) -> Result<(), D
         _ if line == 0 => Ok(()),
         _ if is_other => builder.left_out(Place::Line(line), "object that is no route"),
         (Some(prefix), Some(origin)) => {
-            lists.push(Place::Line(line), prefix, origin);
+            lists.push(Place::Line(line), prefix, &origin);
             builder.beside(Place::Line(line), lists.bytes())
         }
         _ => builder.damaged(Damage::line(line, "the object ends without a route and its origin")),

@@ -11,6 +11,7 @@
 //! 100,000 damaged places are passed over. All together has a [`Budget`]. An error names the limit
 //! and the place.
 
+mod at;
 mod bgp;
 mod bgp_json;
 mod bgpdump;
@@ -48,11 +49,13 @@ mod snapshot;
 #[cfg(test)]
 mod testing;
 mod text;
+mod updates;
 mod vrps;
 mod write;
 
 pub use crate::beside::write_beside;
 pub use crate::mrt::AddPath;
+pub use at::read_at;
 pub use columns::Columns;
 pub use fields::json_of;
 pub(crate) use hops::{all_next_hops, list_of_origins, route_fields};
@@ -66,7 +69,7 @@ pub use write::{write, write_file, write_separated};
 use crate::names::named;
 use crate::{Budget, Content, Damage, Encoding, Error, Progress, Report, Source};
 use builder::Builder;
-use fibula::{NextHops, Rib};
+use fibula::{IpPrefix, NextHopInfo, NextHops, Rib, Route};
 use std::path::{Path, PathBuf};
 
 /// The routes of both families and the next hops they share.
@@ -78,6 +81,36 @@ pub struct Tables {
     pub ipv6: Rib<u128>,
     /// The names of the routes' next hops.
     pub next_hops: NextHops,
+}
+
+impl Tables {
+    /// Returns the tables of prefixes, each with the value `listed` that plain lists have.
+    ///
+    /// ```
+    /// use fibula_io::table::{Format, Tables, write};
+    /// let tables = Tables::of_prefixes(["10.0.0.0/8".parse()?, "2001:db8::/32".parse()?]);
+    /// let mut out = Vec::new();
+    /// write(&tables, Format::Text, &mut out)?;
+    /// assert_eq!(out, b"10.0.0.0/8\tlisted\n2001:db8::/32\tlisted\n");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Panics
+    /// Never: there is room for one next hop.
+    #[must_use]
+    pub fn of_prefixes(prefixes: impl IntoIterator<Item = IpPrefix>) -> Self {
+        let mut next_hops = NextHops::new();
+        let listed = next_hops.intern(NextHopInfo::Label(columns::LISTED.into()));
+        let next_hop = listed.expect("an empty list of next hops has room");
+        let (mut ipv4, mut ipv6) = (Vec::new(), Vec::new());
+        for prefix in prefixes {
+            match prefix {
+                IpPrefix::V4(prefix) => ipv4.push(Route { prefix, next_hop }),
+                IpPrefix::V6(prefix) => ipv6.push(Route { prefix, next_hop }),
+            }
+        }
+        Self { ipv4: ipv4.into_iter().collect(), ipv6: ipv6.into_iter().collect(), next_hops }
+    }
 }
 
 named! {
@@ -187,6 +220,8 @@ layouts! {
     Published = "published" in published::LAYOUT,
     /// MaxMind DB (`.mmdb`) of any type.
     Mmdb = "mmdb" in mmdb::LAYOUT,
+    /// Updates `A|W prefix next-hop time`, applied one after the other.
+    Updates = "updates" in updates::LAYOUT,
     /// Sets of nftables. This format and those after it are only written.
     Nftables = "nftables" in sets::NFTABLES,
     /// `ipset restore`.
@@ -322,7 +357,8 @@ fn read_content(source: &Source, content: Content, options: &ReadOptions) -> Res
             None => layouts::of_content(&mut head, content, options, builder.room())
                 .map_err(|what| Error::of(source, what))?,
         };
-        if matches!(options.value, Value::Origins | Value::Route) && !format.is_of_bgp() {
+        let tells = format.is_of_bgp() || format == Format::Pfx2as && options.value == Value::Origins;
+        if matches!(options.value, Value::Origins | Value::Route) && !tells {
             return Err(Error::of(source, format!("{format} does not tell the origins and paths of routes")));
         }
         let result = layouts::of(format).read(head, content, options, &mut builder);

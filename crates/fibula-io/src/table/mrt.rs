@@ -3,11 +3,12 @@
 use super::builder::Builder;
 use super::layouts::{Layout, Looks, Reader};
 use super::{ReadOptions, Value};
-use crate::mrt::{Events, Paths, PeerChoice};
+use crate::mrt::{Event, Events, Paths, PeerChoice, What};
 use crate::{Damage, Place};
 use fibula::NextHop;
 use std::collections::HashMap;
 use std::io::Read;
+use std::time::Duration;
 
 pub(super) const LAYOUT: Layout = Layout {
     looks: Looks::Begins(crate::mrt::looks_like),
@@ -17,22 +18,78 @@ pub(super) const LAYOUT: Layout = Layout {
 };
 
 fn read(input: &mut dyn Read, options: &ReadOptions, builder: &mut Builder) -> Result<(), Damage> {
-    let choice = PeerChoice::parse(options.peer.as_deref()).map_err(|what| Damage::byte(0, what))?;
-    let mut paths = Paths::new(choice, options.value);
-    let mut end = 0;
-    let mut events = Events::with(input, options.add_path).detailed(options.value == Value::Route);
-    for event in &mut events {
-        match event {
-            Ok(event) => {
-                end = event.offset;
-                paths.play(&event, |_, _| {});
-                builder.beside(Place::Byte(end), paths.bytes())?;
-            }
-            Err(damage) => builder.damaged(damage)?,
-        }
+    let mut replay = Replay::new(options, None)?;
+    replay.feed(input, options, builder)?;
+    replay.finish(options.value, builder)
+}
+
+/// The events of one file after the other, applied to a table.
+pub(super) struct Replay {
+    paths: Paths,
+    /// The offset of the last event.
+    end: u64,
+    /// The time after which events are not applied.
+    until: Option<Duration>,
+    /// The latest time of a dumped route.
+    dumped: Option<Duration>,
+}
+
+impl Replay {
+    /// With a time `until`, updates follow the dump: all of its paths are kept.
+    pub(super) fn new(options: &ReadOptions, until: Option<Duration>) -> Result<Self, Damage> {
+        let choice = PeerChoice::parse(options.peer.as_deref()).map_err(|what| Damage::byte(0, what))?;
+        let paths = Paths::new(choice, options.value).keeping_all(until.is_some());
+        Ok(Self { paths, end: 0, until, dumped: None })
     }
-    builder.notes(events.report().notes.iter().cloned())?;
-    finish(&paths, options.value, Place::Byte(end), builder)
+
+    /// Applies the events of a file.
+    pub(super) fn feed(
+        &mut self,
+        input: &mut dyn Read,
+        options: &ReadOptions,
+        builder: &mut Builder,
+    ) -> Result<(), Damage> {
+        let mut events = Events::with(input, options.add_path).detailed(options.value == Value::Route);
+        for event in &mut events {
+            match event {
+                Ok(event) => {
+                    self.end = event.offset;
+                    if self.takes(&event, builder)? {
+                        self.paths.play(&event, |_, _| {});
+                    }
+                    builder.beside(Place::Byte(self.end), self.paths.bytes())?;
+                }
+                Err(damage) => builder.damaged(damage)?,
+            }
+        }
+        builder.notes(events.report().notes.iter().cloned())
+    }
+
+    /// Returns whether an event is one of those up to the time that is asked for.
+    fn takes(&mut self, event: &Event, builder: &mut Builder) -> Result<bool, Damage> {
+        let Some(until) = self.until else { return Ok(true) };
+        let place = Place::Byte(event.offset);
+        if matches!(event.what, What::Announce { dumped: true, .. }) {
+            self.dumped = self.dumped.max(Some(event.time));
+            if event.time > until {
+                let (dumped, until) = (event.time.as_secs(), until.as_secs());
+                let what =
+                    format!("the table was dumped at {dumped}, after the time {until} that is asked for");
+                return Err(Damage { place, what });
+            }
+            return Ok(true);
+        }
+        if self.dumped.is_some_and(|dumped| event.time < dumped) {
+            builder.left_out(place, "update from before the dump")?;
+            return Ok(false);
+        }
+        Ok(event.time <= until)
+    }
+
+    /// Adds what the events have left to the tables.
+    pub(super) fn finish(&self, value: Value, builder: &mut Builder) -> Result<(), Damage> {
+        finish(&self.paths, value, Place::Byte(self.end), builder)
+    }
 }
 
 /// Adds the best path of every prefix, or the origins of all.

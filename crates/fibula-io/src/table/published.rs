@@ -137,7 +137,7 @@ impl Reading<'_> {
             Some(key) if around.is_empty() && !KEYS.contains(&key) => quoted(key),
             _ => object(around.iter().map(|&(name, value)| (name, json(value)))),
         };
-        self.lists.push(place, prefix, value);
+        self.lists.push(place, prefix, &value);
         Ok(())
     }
 }

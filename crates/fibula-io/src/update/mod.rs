@@ -20,6 +20,7 @@ use std::collections::HashMap;
 use std::io::Read;
 use std::time::Duration;
 
+pub(crate) use text::line as text_line;
 pub use text::write;
 
 /// A change and when it happened.

@@ -11,10 +11,10 @@ use std::io::{self, Read, Write};
 use std::time::Duration;
 
 /// The fields of one line.
-struct Line<'a> {
-    announce: bool,
-    prefix: IpPrefix,
-    next_hop: &'a [u8],
+pub(crate) struct Line<'a> {
+    pub(crate) announce: bool,
+    pub(crate) prefix: IpPrefix,
+    pub(crate) next_hop: &'a [u8],
     time: Option<Duration>,
 }
 
@@ -46,7 +46,7 @@ pub(super) fn read(
     })
 }
 
-fn line(content: &[u8], mask_host_bits: bool) -> Result<Option<Line<'_>>, String> {
+pub(crate) fn line(content: &[u8], mask_host_bits: bool) -> Result<Option<Line<'_>>, String> {
     let Some((kind, rest)) = field(without_comment(content)) else { return Ok(None) };
     let found = || quoted(String::from_utf8_lossy(content).trim());
     let announce = match kind {

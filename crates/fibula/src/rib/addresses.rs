@@ -101,6 +101,7 @@ impl<A: Address> AddressSet<A> {
     }
 
     /// Returns the intervals, the fewest that are these addresses, in order.
+    #[must_use]
     pub fn intervals(&self) -> impl ExactSizeIterator<Item = RangeInclusive<A>> {
         self.intervals.iter().map(|&(first, last)| first..=last)
     }
@@ -206,7 +207,9 @@ impl<A: Address> FromIterator<RangeInclusive<A>> for AddressSet<A> {
         }
         waiting.sort_unstable();
         let mut others = Vec::new();
-        waiting.into_iter().for_each(|interval| join(&mut others, interval));
+        for interval in waiting {
+            join(&mut others, interval);
+        }
         set.union(&Self { intervals: others })
     }
 }

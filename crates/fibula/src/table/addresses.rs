@@ -84,10 +84,10 @@ impl<V> Table<V> {
         Self { ipv4: self.ipv4.aggregate(), ipv6: self.ipv6.aggregate() }
     }
 
-    /// Returns the table for the addresses of `set` alone: each of them keeps its match's value, and
-    /// all others have no match. A route that is only in part in `set` becomes the fewest routes of
-    /// the addresses that are, with clones of its value. O(r log r) for *r* such routes, and the
-    /// build of the new table.
+    /// Returns the table for the addresses of `set` alone: each of them keeps its match's value,
+    /// and all others have no match. A route that is only in part in `set` becomes the fewest
+    /// routes of the addresses that are, with clones of its value. O(r log r) for *r* such routes,
+    /// and the build of the new table.
     ///
     /// ```
     /// use fibula::{IpPrefix, PrefixSet, Table};

@@ -145,7 +145,7 @@ impl Arguments {
 
     /// Returns each table's name and path.
     fn named(&self) -> impl Iterator<Item = (String, &str)> {
-        let unnamed = self.reading.value.name().replace('-', "_");
+        let unnamed = self.reading.value.unwrap_or_default().name().replace('-', "_");
         let is_name = |text: &str| text.chars().all(|letter| letter.is_alphanumeric() || letter == '_');
         self.tables.iter().map(move |text| match text.split_once('=') {
             Some((name, path)) if !name.is_empty() && is_name(name) => (name.to_owned(), path),

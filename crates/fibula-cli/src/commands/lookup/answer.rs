@@ -5,12 +5,12 @@ use fibula_io::table;
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 use std::fmt;
-use std::net::IpAddr;
 
 /// One address and one route that covers it, or none at all.
 #[derive(Debug, Serialize)]
 pub(super) struct Answer {
-    address: IpAddr,
+    /// The address, or the prefix, that was looked up.
+    address: String,
     prefix: Option<String>,
     next_hop: Option<Text>,
 }
@@ -34,18 +34,20 @@ fn fields(next_hop: &NextHopInfo) -> Option<&RawValue> {
 }
 
 impl Answer {
-    /// The sentence for a matching route; without its prefix where that is not known.
+    /// The sentence for a route that covers `asked`; without its prefix where that is not known.
     pub(super) fn new<A: Address>(
-        address: A,
+        asked: Prefix<A>,
         prefix: Option<Prefix<A>>,
         next_hop: Option<NextHopInfo>,
     ) -> Self {
         let prefix = prefix.map(|prefix| prefix.to_string());
-        Self { address: address.to_ip(), prefix, next_hop: next_hop.map(Text) }
+        Self { prefix, next_hop: next_hop.map(Text), ..Self::none(asked) }
     }
 
     /// The sentence for no route.
-    pub(super) fn none(address: IpAddr) -> Self {
+    pub(super) fn none<A: Address>(asked: Prefix<A>) -> Self {
+        let is_address = asked.len() == A::BITS;
+        let address = if is_address { asked.first().to_ip().to_string() } else { asked.to_string() };
         Self { address, prefix: None, next_hop: None }
     }
 }
@@ -76,7 +78,7 @@ mod tests {
     use super::*;
 
     fn said(next_hop: &NextHopInfo) -> String {
-        let address = IpAddr::from([192, 0, 2, 1]);
+        let address = "192.0.2.1".into();
         Answer { address, prefix: Some("192.0.2.0/24".into()), next_hop: Some(Text(next_hop.clone())) }
             .to_string()
     }

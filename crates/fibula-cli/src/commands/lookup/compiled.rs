@@ -37,6 +37,11 @@ impl<A: Address> Compiled<A> {
         self.next_hops.unwrap_or(self.routes.len())
     }
 
+    /// Returns whether the routes are known, not only the next hops.
+    pub(super) fn knows_routes(&self) -> bool {
+        self.next_hops.is_none()
+    }
+
     /// Returns the prefix, if it is known, and the next hop of an index, counted from 1.
     pub(super) fn answer(&self, place: NextHop) -> (Option<Prefix<A>>, NextHop) {
         if self.next_hops.is_some() {
@@ -67,7 +72,13 @@ impl<A: Address> Compiled<A> {
     }
 
     fn place(&self, address: A) -> NextHop {
-        let route = self.rib.longest_match(address);
+        self.cover(Prefix::host(address))
+    }
+
+    /// Returns the index of the longest route that covers a prefix, as [`places`](Self::places).
+    /// The routes are [known](Self::knows_routes).
+    pub(super) fn cover(&self, prefix: Prefix<A>) -> NextHop {
+        let route = self.rib.longest_cover(prefix);
         let place =
             route.and_then(|route| self.routes.binary_search_by_key(&route.prefix, |r| r.prefix).ok());
         place.map_or(NextHop::NONE, |place| NextHop(place as u32 + 1))

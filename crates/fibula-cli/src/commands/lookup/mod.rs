@@ -16,7 +16,7 @@ use crate::output::Output;
 use crate::reading::Reading;
 use anyhow::{anyhow, ensure};
 use clap::{ArgAction, Args};
-use fibula::{Error, ErrorKind};
+use fibula::{Error, ErrorKind, IpPrefix, Prefix};
 use fibula_io::Source;
 use fibula_io::address::{Embedded, clean};
 use lines::{Line, Lines, Owned};
@@ -26,11 +26,12 @@ use std::str::FromStr;
 use table::Table;
 use text::Style;
 
-/// Find the longest match of addresses: the prefix and its next hop or origin AS
+/// Find the longest match of addresses and prefixes: the route and its next hop or origin AS
 ///
 /// Answers are sentences like those of `ip route get`, or with --format rows of address, prefix and
 /// next_hop. Addresses of both families may be mixed; without --map-ipv4 a v4-mapped IPv6 address
-/// is looked up in the IPv6 table. An address without a route is no error.
+/// is looked up in the IPv6 table. An address without a route is no error. The match of a prefix is
+/// the longest route that covers all of it.
 ///
 /// With `-` the first field of each line of standard input is looked up; blank lines and comments
 /// (#) are skipped. There is one answer for each address, in order: `prefix<TAB>next hop`, `-` for
@@ -46,7 +47,7 @@ pub(crate) struct Arguments {
     /// Every route that covers the address, longest first
     #[arg(short, long)]
     all: bool,
-    /// The addresses, or `-` for a stream of them from standard input
+    /// The addresses and prefixes, or `-` for a stream of them from standard input
     #[arg(required = true, value_name = "ADDR", action = ArgAction::Append)]
     addresses: Vec<Query>,
     #[command(flatten)]
@@ -55,10 +56,11 @@ pub(crate) struct Arguments {
     reading: Reading,
 }
 
-/// What is to be looked up: an address, or a stream of them.
+/// What is to be looked up: an address or a prefix, or a stream of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Query {
-    Address(IpAddr),
+    /// A prefix, or the host prefix of an address.
+    Prefix(IpPrefix),
     /// An address with something around it, which is one if that is left out.
     Unclean(IpAddr),
     Stream,
@@ -69,12 +71,13 @@ impl FromStr for Query {
 
     fn from_str(text: &str) -> Result<Self, Error> {
         match text.parse() {
-            Ok(address) => Ok(Self::Address(address)),
+            Ok(prefix) => Ok(Self::Prefix(prefix)),
             Err(_) if text == "-" => Ok(Self::Stream),
-            Err(_) => {
-                let what = "expected an IPv4 or IPv6 address, or -";
+            Err(error) => {
+                let what = "expected an IPv4 or IPv6 address, a prefix, or -";
                 let clean = clean(text.as_bytes()).ip().map(Self::Unclean);
-                clean.ok_or_else(|| Error::new(ErrorKind::Name, what))
+                let is_prefix = text.split_once('/').is_some_and(|(ip, _)| ip.parse::<IpAddr>().is_ok());
+                clean.ok_or_else(|| if is_prefix { error } else { Error::new(ErrorKind::Name, what) })
             }
         }
     }
@@ -99,7 +102,8 @@ impl Arguments {
             Query::Unclean(address) if !self.reading_addresses.clean => Some(Err(anyhow!(
                 "{address} has something around it: give it alone, or --clean to leave that out"
             ))),
-            Query::Address(address) | Query::Unclean(address) => Some(Ok(mapped(*address, &embedded))),
+            Query::Unclean(address) => Some(Ok(mapped(IpPrefix::host(*address), &embedded))),
+            Query::Prefix(prefix) => Some(Ok(mapped(*prefix, &embedded))),
             Query::Stream => None,
         });
         if !streams {
@@ -143,8 +147,9 @@ impl Arguments {
                 let lines = (first_line..).zip(Lines::new(&text));
                 let address = |(number, line): (u64, Line<'_>)| {
                     let found = line.found?.ip();
-                    match found.or_else(|| self.reading_addresses.cleaned(line.field).ip()) {
-                        Some(address) => Some(Ok(mapped(address, embedded))),
+                    let found = found.or_else(|| self.reading_addresses.cleaned(line.field).ip());
+                    match found.map(IpPrefix::host).or_else(|| prefix_of(line.field)) {
+                        Some(prefix) => Some(Ok(mapped(prefix, embedded))),
                         None => wrong(no_address(number, line.field)),
                     }
                 };
@@ -156,33 +161,40 @@ impl Arguments {
     }
 }
 
-/// Returns the address that is looked up.
-fn mapped(address: IpAddr, embedded: &Embedded) -> IpAddr {
-    match address {
-        IpAddr::V6(ipv6) => embedded.ipv4(ipv6.to_bits()).map_or(address, |ipv4| IpAddr::V4(ipv4.into())),
-        IpAddr::V4(_) => address,
+/// Returns the address or prefix that is looked up.
+fn mapped(prefix: IpPrefix, embedded: &Embedded) -> IpPrefix {
+    match prefix {
+        IpPrefix::V6(host) if host.len() == u128::BITS as u8 => {
+            embedded.ipv4(host.first()).map_or(prefix, |ipv4| Prefix::host(ipv4).into())
+        }
+        IpPrefix::V4(_) | IpPrefix::V6(_) => prefix,
     }
 }
 
-/// Prints the routes of addresses, as sentences or, if a format is asked for, as rows.
+/// Returns the prefix that a field is, if it is one.
+fn prefix_of(field: &[u8]) -> Option<IpPrefix> {
+    std::str::from_utf8(field).ok()?.parse().ok()
+}
+
+/// Prints the routes of addresses and prefixes, as sentences or, if a format is asked for, as rows.
 fn say(
     table: &Table,
     all: bool,
     output: &Output,
-    addresses: impl Iterator<Item = anyhow::Result<IpAddr>>,
+    asked: impl Iterator<Item = anyhow::Result<IpPrefix>>,
 ) -> anyhow::Result<()> {
     if output.asked().is_none() {
         let mut out = io::BufWriter::new(io::stdout().lock());
-        for address in addresses {
-            for answer in table.answers(address?, all) {
+        for asked in asked {
+            for answer in table.answers(asked?, all)? {
                 writeln!(out, "{answer}")?;
             }
         }
         return Ok(out.flush()?);
     }
     let mut printer = output.batch_printer();
-    for address in addresses {
-        for answer in table.answers(address?, all) {
+    for asked in asked {
+        for answer in table.answers(asked?, all)? {
             printer.row(&answer)?;
         }
     }
@@ -192,5 +204,5 @@ fn say(
 /// Returns the error of a line that is no address.
 fn no_address(line: u64, field: &[u8]) -> anyhow::Error {
     let field: String = String::from_utf8_lossy(field).chars().take(80).collect();
-    anyhow!("standard input, line {line}: {field:?} is not an IPv4 or IPv6 address")
+    anyhow!("standard input, line {line}: {field:?} is not an IPv4 or IPv6 address or prefix")
 }

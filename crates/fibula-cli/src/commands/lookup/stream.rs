@@ -2,15 +2,15 @@
 
 use super::compiled::Compiled;
 use super::lines::{Lines, Owned};
-use super::no_address;
-use super::table::Table;
+use super::table::{ADDRESSES_ALONE, Table};
 use super::text::{Style, Texts};
+use super::{no_address, prefix_of};
 use crate::addresses::Addresses;
 use crate::exit::tell;
 use crate::workers::in_order;
-use anyhow::anyhow;
+use anyhow::{anyhow, ensure};
 use fibula::arch::{Isa, Kernel, Level, dispatch};
-use fibula::{NextHop, NextHops};
+use fibula::{IpPrefix, NextHop, NextHops};
 use fibula_io::address::{Embedded, Found};
 use std::io::Write;
 use std::sync::Arc;
@@ -91,6 +91,7 @@ struct Worker {
     addresses_ipv6: Vec<u128>,
     places_ipv4: Vec<NextHop>,
     places_ipv6: Vec<NextHop>,
+    prefixes: Vec<IpPrefix>,
 }
 
 /// A line that is to be answered.
@@ -107,6 +108,8 @@ struct Entry {
 enum Kind {
     Ipv4,
     Ipv6,
+    /// A prefix, of either family.
+    Prefix,
     Bad,
 }
 
@@ -138,6 +141,7 @@ impl Worker {
             addresses_ipv6: Vec::new(),
             places_ipv4: Vec::new(),
             places_ipv6: Vec::new(),
+            prefixes: Vec::new(),
         }
     }
 
@@ -168,6 +172,7 @@ impl Worker {
         self.lines.clear();
         self.addresses_ipv4.clear();
         self.addresses_ipv6.clear();
+        self.prefixes.clear();
         for (number, line) in (first_line..).zip(Lines::new(block)) {
             let found = match line.found {
                 None => continue,
@@ -188,29 +193,48 @@ impl Worker {
                         Kind::Ipv6
                     }
                 }
-                Found::Invalid => {
-                    answered.bad.push(no_address(number, line.field));
-                    if !self.shared.how.keep_going {
-                        break;
+                Found::Invalid => match self.prefix(number, line.field) {
+                    Ok(prefix) => {
+                        self.prefixes.push(prefix);
+                        Kind::Prefix
                     }
-                    Kind::Bad
-                }
+                    Err(what) => {
+                        answered.bad.push(what);
+                        if !self.shared.how.keep_going {
+                            break;
+                        }
+                        Kind::Bad
+                    }
+                },
             };
             let (start, len) = (line.start as u32, line.field.len() as u32); // a block has some MiB at most
             self.lines.push(Entry { kind, start, len });
         }
     }
 
+    /// Returns the prefix of a line that is no address.
+    fn prefix(&self, number: u64, field: &[u8]) -> anyhow::Result<IpPrefix> {
+        let prefix = prefix_of(field).ok_or_else(|| no_address(number, field))?;
+        let is_known = self.shared.ipv4.knows_routes() && self.shared.ipv6.knows_routes();
+        ensure!(is_known, "standard input, line {number}: {prefix}: {ADDRESSES_ALONE}");
+        Ok(prefix)
+    }
+
     /// Writes the lines' answers.
     fn write(&mut self, block: &[u8], answered: &mut Answered) {
         let Shared { ipv4, ipv6, next_hops, how: How { style, .. } } = &*self.shared;
         let (mut places_ipv4, mut places_ipv6) = (self.places_ipv4.iter(), self.places_ipv6.iter());
+        let mut prefixes = self.prefixes.iter();
         let text = &mut answered.text;
         text.reserve(self.lines.len() * 32);
         for &Entry { kind, start, len } in &self.lines {
             let answer = match kind {
                 Kind::Ipv4 => places_ipv4.next().map(|&place| self.ipv4.of(place, ipv4, next_hops, *style)),
                 Kind::Ipv6 => places_ipv6.next().map(|&place| self.ipv6.of(place, ipv6, next_hops, *style)),
+                Kind::Prefix => prefixes.next().map(|&prefix| match prefix {
+                    IpPrefix::V4(prefix) => self.ipv4.of(ipv4.cover(prefix), ipv4, next_hops, *style),
+                    IpPrefix::V6(prefix) => self.ipv6.of(ipv6.cover(prefix), ipv6, next_hops, *style),
+                }),
                 Kind::Bad => None,
             };
             let Some(answer) = answer else {

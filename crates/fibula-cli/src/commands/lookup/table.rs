@@ -5,12 +5,15 @@ use super::compiled::Compiled;
 use crate::exit::Verdict;
 use crate::reading::{self, Reading};
 use crate::registry;
+use anyhow::Context;
 use fibula::snapshot::{Routes, Snapshot};
-use fibula::{Address, NextHopInfo, NextHops, Prefix, Rib, View, Views};
+use fibula::{Address, IpPrefix, NextHopInfo, NextHops, Prefix, Rib, View, Views};
 use fibula_io::snapshot;
 use fibula_io::table::Tables;
-use std::net::IpAddr;
 use std::path::Path;
+
+/// Why a prefix is not answered.
+pub(super) const ADDRESSES_ALONE: &str = "a snapshot without its routes answers addresses, not prefixes";
 
 /// A table of either kind.
 #[derive(Debug)]
@@ -63,47 +66,61 @@ impl Table {
         Ok((Compiled::opened(ipv4, all), Compiled::opened(ipv6, all), next_hops))
     }
 
-    /// Returns the longest match of an address, or with `all` every route that covers it, longest
-    /// first. Never empty: where no route matches, there is one answer that says so.
-    pub(super) fn answers(&self, address: IpAddr, all: bool) -> Vec<Answer> {
-        match (self, address) {
-            (Self::Read(tables), IpAddr::V4(ip)) => read(&tables.ipv4, &tables.next_hops, ip.to_bits(), all),
-            (Self::Read(tables), IpAddr::V6(ip)) => read(&tables.ipv6, &tables.next_hops, ip.to_bits(), all),
-            (Self::Mapped(snapshot, views), IpAddr::V4(ip)) => {
-                mapped(snapshot, views.ipv4(), ip.to_bits(), all)
+    /// Returns the longest match of an address or a prefix, or with `all` every route that covers
+    /// it, longest first. Never empty: where no route matches, there is one answer that says so.
+    ///
+    /// # Errors
+    /// If a prefix is asked of a snapshot without its routes.
+    pub(super) fn answers(&self, asked: IpPrefix, all: bool) -> anyhow::Result<Vec<Answer>> {
+        match (self, asked) {
+            (Self::Read(tables), IpPrefix::V4(asked)) => {
+                Ok(read(&tables.ipv4, &tables.next_hops, asked, all))
             }
-            (Self::Mapped(snapshot, views), IpAddr::V6(ip)) => {
-                mapped(snapshot, views.ipv6(), ip.to_bits(), all)
+            (Self::Read(tables), IpPrefix::V6(asked)) => {
+                Ok(read(&tables.ipv6, &tables.next_hops, asked, all))
+            }
+            (Self::Mapped(snapshot, views), IpPrefix::V4(asked)) => {
+                mapped(snapshot, views.ipv4(), asked, all)
+            }
+            (Self::Mapped(snapshot, views), IpPrefix::V6(asked)) => {
+                mapped(snapshot, views.ipv6(), asked, all)
             }
         }
     }
 }
 
-fn read<A: Address>(rib: &Rib<A>, next_hops: &NextHops, address: A, all: bool) -> Vec<Answer> {
-    let covering = rib.covering(Prefix::host(address)).take(if all { usize::MAX } else { 1 });
-    let answer = |prefix: Prefix<A>, next_hop| Answer::new(address, Some(prefix), next_hop);
+fn read<A: Address>(rib: &Rib<A>, next_hops: &NextHops, asked: Prefix<A>, all: bool) -> Vec<Answer> {
+    let covering = rib.covering(asked).take(if all { usize::MAX } else { 1 });
+    let answer = |prefix: Prefix<A>, next_hop| Answer::new(asked, Some(prefix), next_hop);
     let answers = covering.map(|route| answer(route.prefix, next_hops.get(route.next_hop).cloned()));
-    or_none(answers.collect(), address)
+    or_none(answers.collect(), asked)
 }
 
 /// The next hop is the engine's answer; prefixes are known where the snapshot keeps its routes.
-fn mapped<A: Address>(snapshot: &Snapshot, view: Option<&dyn View<A>>, address: A, all: bool) -> Vec<Answer> {
-    let Some(view) = view else { return vec![Answer::none(address.to_ip())] };
+fn mapped<A: Address>(
+    snapshot: &Snapshot,
+    view: Option<&dyn View<A>>,
+    asked: Prefix<A>,
+    all: bool,
+) -> anyhow::Result<Vec<Answer>> {
+    let Some(view) = view else { return Ok(vec![Answer::none(asked)]) };
     let next_hop = |at| -> Option<NextHopInfo> { snapshot.next_hop(at) };
-    let best = view.lookup_index(address);
+    let best = (asked.len() == A::BITS).then(|| view.lookup_index(asked.first()));
     let Ok(routes) = snapshot.routes::<A>() else {
-        return vec![Answer::new(address, None, next_hop(best))];
+        let best = best.with_context(|| format!("{asked}: {ADDRESSES_ALONE}"))?;
+        return Ok(vec![Answer::new(asked, None, next_hop(best))]);
     };
-    let covering = Routes::covering(&routes, Prefix::host(address)).take(if all { usize::MAX } else { 1 });
+    let covering = Routes::covering(&routes, asked).take(if all { usize::MAX } else { 1 });
     let answers = covering.enumerate().map(|(at, route)| {
-        Answer::new(address, Some(route.prefix), next_hop(if at == 0 { best } else { route.next_hop }))
+        let best = best.filter(|_| at == 0);
+        Answer::new(asked, Some(route.prefix), next_hop(best.unwrap_or(route.next_hop)))
     });
-    or_none(answers.collect(), address)
+    Ok(or_none(answers.collect(), asked))
 }
 
-fn or_none<A: Address>(mut answers: Vec<Answer>, address: A) -> Vec<Answer> {
+fn or_none<A: Address>(mut answers: Vec<Answer>, asked: Prefix<A>) -> Vec<Answer> {
     if answers.is_empty() {
-        answers.push(Answer::none(address.to_ip()));
+        answers.push(Answer::none(asked));
     }
     answers
 }

@@ -1,0 +1,285 @@
+//! [`Expression`]: what `fibula table select` asks of each route.
+//!
+//! ```text
+//! any        = all { "or" all }
+//! all        = one { "and" one }
+//! one        = "not" one | "(" any ")" | field operator value
+//! operator   = "=" | "!=" | "<" | "<=" | ">" | ">=" | "in" | "has"
+//! ```
+
+use anyhow::{Context, bail, ensure};
+use fibula::{Family, IpPrefix, NextHopInfo, NextHops};
+use fibula_io::table::json_of;
+use serde_json::Value;
+use std::cmp::Ordering;
+use std::str::FromStr;
+
+/// The deepest nesting of parentheses and `not`.
+const DEPTH_MAX: usize = 100;
+
+/// A condition on a route.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Expression {
+    Any(Vec<Expression>),
+    All(Vec<Expression>),
+    Not(Box<Expression>),
+    /// `prefix in PREFIX`.
+    Within(IpPrefix),
+    /// `field has value`.
+    Has(Field, String),
+    /// `field operator value`: which orders of the two are meant.
+    Compare(Field, &'static [Ordering], String),
+}
+
+/// What is compared.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Field {
+    Prefix,
+    Length,
+    Family,
+    Value,
+    Named(String),
+}
+
+/// Returns the values of a table by next-hop index: JSON where they have fields, else text.
+pub(super) fn values(next_hops: &NextHops) -> Vec<Value> {
+    let value = |info: &NextHopInfo| {
+        let structured = json_of(info).and_then(|json| serde_json::from_str(json).ok());
+        structured.unwrap_or_else(|| Value::String(info.to_string()))
+    };
+    std::iter::once(Value::Null).chain(next_hops.iter().map(|(_, info)| value(info))).collect()
+}
+
+impl Expression {
+    /// Returns whether it holds for a route. What a value does not have is equal to nothing, and
+    /// neither less nor greater.
+    pub(super) fn holds(&self, prefix: IpPrefix, value: &Value) -> bool {
+        match self {
+            Self::Any(all) => all.iter().any(|one| one.holds(prefix, value)),
+            Self::All(all) => all.iter().all(|one| one.holds(prefix, value)),
+            Self::Not(one) => !one.holds(prefix, value),
+            Self::Within(around) => around.covers(prefix),
+            Self::Has(field, wanted) => match &field.of(prefix, value) {
+                Value::Array(list) => list.iter().any(|element| text(element) == *wanted),
+                Value::Null => false,
+                other => text(other).contains(wanted.as_str()),
+            },
+            Self::Compare(field, orders, wanted) => match field.of(prefix, value) {
+                Value::Null => !orders.contains(&Ordering::Equal) && orders.len() == 2,
+                found => orders.contains(&compared(&text(&found), wanted)),
+            },
+        }
+    }
+}
+
+/// Compares numbers as numbers, with or without `AS`, and all else as text.
+fn compared(found: &str, wanted: &str) -> Ordering {
+    let number = |text: &str| text.strip_prefix("AS").unwrap_or(text).parse::<f64>().ok();
+    match (number(found), number(wanted)) {
+        (Some(found), Some(wanted)) => found.total_cmp(&wanted),
+        _ => found.cmp(wanted),
+    }
+}
+
+fn text(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}
+
+impl Field {
+    fn named(name: &str) -> Self {
+        match name {
+            "prefix" => Self::Prefix,
+            "length" => Self::Length,
+            "family" => Self::Family,
+            "value" => Self::Value,
+            name => Self::Named(name.to_owned()),
+        }
+    }
+
+    fn of(&self, prefix: IpPrefix, value: &Value) -> Value {
+        match self {
+            Self::Prefix => prefix.to_string().into(),
+            Self::Length => prefix.len().into(),
+            Self::Family => (if prefix.family() == Family::Ipv4 { 4 } else { 6 }).into(),
+            Self::Value => value.clone(),
+            Self::Named(name) => value.get(name).cloned().unwrap_or_default(),
+        }
+    }
+}
+
+impl FromStr for Expression {
+    type Err = anyhow::Error;
+
+    fn from_str(text: &str) -> anyhow::Result<Self> {
+        let mut words = Words { all: words(text)?, at: 0, depth: 0 };
+        let expression = words.any()?;
+        match words.all.get(words.at) {
+            None => Ok(expression),
+            Some(word) => bail!("expected and, or, or the end, found {:?}", word.text),
+        }
+    }
+}
+
+/// A word or a sign of an expression.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Word {
+    text: String,
+    is_quoted: bool,
+}
+
+fn words(text: &str) -> anyhow::Result<Vec<Word>> {
+    let mut words = Vec::new();
+    let mut rest = text.trim_start();
+    while let Some(first) = rest.chars().next() {
+        let (end, skip, is_quoted) = match first {
+            '(' | ')' | '=' => (1, 0, false),
+            '<' | '>' | '!' => (if rest[1..].starts_with('=') { 2 } else { 1 }, 0, false),
+            '"' | '\'' => {
+                let end = rest[1..].find(first).with_context(|| format!("the text {rest} has no end"))?;
+                (end + 1, 1, true)
+            }
+            _ => {
+                let ends = |c: char| {
+                    c.is_whitespace() || matches!(c, '(' | ')' | '=' | '<' | '>' | '!' | '"' | '\'')
+                };
+                (rest.find(ends).unwrap_or(rest.len()), 0, false)
+            }
+        };
+        words.push(Word { text: rest[skip..end].to_owned(), is_quoted });
+        rest = rest[end + skip..].trim_start();
+    }
+    Ok(words)
+}
+
+/// The words of an expression, and how far they were read.
+struct Words {
+    all: Vec<Word>,
+    at: usize,
+    depth: usize,
+}
+
+impl Words {
+    /// Passes a word if it is the next.
+    fn passes(&mut self, text: &str) -> bool {
+        let is_next = self.all.get(self.at).is_some_and(|word| !word.is_quoted && word.text == text);
+        self.at += usize::from(is_next);
+        is_next
+    }
+
+    fn next(&mut self, expected: &str) -> anyhow::Result<Word> {
+        let word = self.all.get(self.at).cloned();
+        self.at += 1;
+        word.with_context(|| format!("expected {expected} at the end of the expression"))
+    }
+
+    fn any(&mut self) -> anyhow::Result<Expression> {
+        let mut all = vec![self.all()?];
+        while self.passes("or") {
+            all.push(self.all()?);
+        }
+        Ok(if all.len() == 1 { all.remove(0) } else { Expression::Any(all) })
+    }
+
+    fn all(&mut self) -> anyhow::Result<Expression> {
+        let mut all = vec![self.one()?];
+        while self.passes("and") {
+            all.push(self.one()?);
+        }
+        Ok(if all.len() == 1 { all.remove(0) } else { Expression::All(all) })
+    }
+
+    fn one(&mut self) -> anyhow::Result<Expression> {
+        self.depth += 1;
+        ensure!(self.depth <= DEPTH_MAX, "more than {DEPTH_MAX} parentheses and nots within each other");
+        let one = if self.passes("not") {
+            Expression::Not(Box::new(self.one()?))
+        } else if self.passes("(") {
+            let within = self.any()?;
+            ensure!(self.passes(")"), "a parenthesis is not closed");
+            within
+        } else {
+            self.comparison()?
+        };
+        self.depth -= 1;
+        Ok(one)
+    }
+
+    fn comparison(&mut self) -> anyhow::Result<Expression> {
+        use Ordering::{Equal, Greater, Less};
+        let name = self.next("a field")?;
+        let is_name = name.text.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '-' | '.'));
+        ensure!(is_name && !name.text.is_empty(), "expected a field, found {:?}", name.text);
+        let field = Field::named(&name.text);
+        let operator = self.next("an operator")?;
+        let orders: &'static [Ordering] = match operator.text.as_str() {
+            "=" => &[Equal],
+            "!=" => &[Less, Greater],
+            "<" => &[Less],
+            "<=" => &[Less, Equal],
+            ">" => &[Greater],
+            ">=" => &[Greater, Equal],
+            "has" => return Ok(Expression::Has(field, self.next("a value")?.text)),
+            "in" => {
+                ensure!(field == Field::Prefix, "{} in: expected prefix in", name.text);
+                return Ok(Expression::Within(self.next("a prefix")?.text.parse()?));
+            }
+            other => bail!("expected =, !=, <, <=, >, >=, in or has after {}, found {other:?}", name.text),
+        };
+        Ok(Expression::Compare(field, orders, self.next("a value")?.text))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn holds(expression: &str, prefix: &str, value: &str) -> bool {
+        let mut next_hops = NextHops::new();
+        next_hops.intern(NextHopInfo::parse(value)).unwrap();
+        expression.parse::<Expression>().unwrap().holds(prefix.parse().unwrap(), &values(&next_hops)[1])
+    }
+
+    #[test]
+    fn what_holds_for_a_route() {
+        let route = r#"{"origin_as":64500,"as_path":[64501,64500],"next_hop":"192.0.2.1","med":null}"#;
+        for expression in [
+            "length = 16",
+            "length >= 16 and length<17",
+            "prefix in 10.0.0.0/8",
+            "not prefix in 10.1.2.0/24",
+            "family=4",
+            "origin_as = AS64500",
+            "origin_as > 9",
+            "as_path has 64501 and (length > 16 or not origin_as != 64500)",
+            "next_hop = '192.0.2.1'",
+            "next_hop has 192.0.2",
+            "med != 5 and not med = 5 and not med < 5",
+            "prefix = 10.1.0.0/16",
+        ] {
+            assert!(holds(expression, "10.1.0.0/16", route), "{expression}");
+            assert!(!holds(&format!("not ({expression})"), "10.1.0.0/16", route), "{expression}");
+        }
+        assert!(holds("value = 64500", "2001:db8::/32", "AS64500"));
+        assert!(holds("value = \"two words\" and family = 6", "2001:db8::/32", "two words"));
+        assert!(!holds("as_path has 6450", "10.0.0.0/8", route));
+    }
+
+    #[test]
+    fn what_is_wrong_is_said() {
+        let error = |text: &str| text.parse::<Expression>().unwrap_err().to_string();
+        assert_eq!(error(""), "expected a field at the end of the expression");
+        assert_eq!(error("length"), "expected an operator at the end of the expression");
+        assert_eq!(error("length ="), "expected a value at the end of the expression");
+        assert_eq!(error("length ~ 5"), "expected =, !=, <, <=, >, >=, in or has after length, found \"~\"");
+        assert_eq!(error("length = 5 6"), "expected and, or, or the end, found \"6\"");
+        assert_eq!(error("(length = 5"), "a parenthesis is not closed");
+        assert_eq!(error("value = 'x"), "the text 'x has no end");
+        assert_eq!(error("value in 10.0.0.0/8"), "value in: expected prefix in");
+        assert_eq!(error("prefix in 10.0.0.1/8"), "10.0.0.1/8 has bits set after its length (host bits)");
+        assert!(error(&"(".repeat(1000)).starts_with("more than 100 parentheses"));
+        assert!(error(&"not ".repeat(1000)).starts_with("more than 100 parentheses"));
+    }
+}

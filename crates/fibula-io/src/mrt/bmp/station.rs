@@ -1,0 +1,131 @@
+//! [`Station`]: where routers connect to and speak BMP.
+
+use super::{Policy, Session};
+use crate::mrt::Event;
+use crate::{Damage, Report};
+use std::collections::HashMap;
+use std::io::BufReader;
+use std::net::{IpAddr, Shutdown, SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::{io, thread};
+
+/// The most sessions at once.
+pub const SESSIONS_MAX: usize = 256;
+
+/// The messages that wait for whoever takes them. A router that sends more waits, by TCP.
+const WAITING_MAX: usize = 4096;
+
+/// What happened in the session of a router.
+#[derive(Debug)]
+pub enum Told {
+    /// It has begun. All that the router said in a session before is to be forgotten.
+    Began,
+    /// A route or a peer changed.
+    Event(Event),
+    /// A message could not be read.
+    Damage(Damage),
+    /// It has ended, with what was left out of it, and the name that the router gave itself.
+    Ended(Report, Option<String>),
+    /// It was refused: there are [`SESSIONS_MAX`].
+    Refused,
+}
+
+/// A station that listens. Each session has a thread. A router that connects again ends its session
+/// before: the newest counts.
+#[derive(Debug)]
+pub struct Station {
+    address: SocketAddr,
+    told: Receiver<(IpAddr, u64, Told)>,
+    /// The number of each router's newest session.
+    newest: HashMap<IpAddr, u64>,
+}
+
+/// The connection of each router's newest session.
+type Connections = Arc<Mutex<HashMap<IpAddr, (u64, TcpStream)>>>;
+
+impl Station {
+    /// Listens at an address.
+    ///
+    /// # Errors
+    /// If that is not possible.
+    pub fn listen(address: impl ToSocketAddrs, policy: Policy) -> io::Result<Self> {
+        let listener = TcpListener::bind(address)?;
+        let address = listener.local_addr()?;
+        let (tell, told) = sync_channel(WAITING_MAX);
+        thread::spawn(move || accept(&listener, policy, &tell));
+        Ok(Self { address, told, newest: HashMap::new() })
+    }
+
+    /// Returns the address that it listens at.
+    #[must_use]
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+}
+
+impl Iterator for Station {
+    type Item = (IpAddr, Told);
+
+    /// Waits for what happens next. What an older session of a router has left is passed over.
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            let (router, number, told) = self.told.recv().ok()?;
+            match told {
+                Told::Began => {
+                    self.newest.insert(router, number);
+                }
+                Told::Refused => {}
+                _ if self.newest.get(&router) != Some(&number) => continue,
+                Told::Ended(..) => {
+                    self.newest.remove(&router);
+                }
+                Told::Event(_) | Told::Damage(_) => {}
+            }
+            return Some((router, told));
+        }
+    }
+}
+
+fn accept(listener: &TcpListener, policy: Policy, tell: &SyncSender<(IpAddr, u64, Told)>) {
+    let connections = Connections::default();
+    for (number, stream) in (0..).zip(listener.incoming()) {
+        // A router that has gone before it was accepted.
+        let Ok(stream) = stream else { continue };
+        let (Ok(peer), Ok(copy)) = (stream.peer_addr(), stream.try_clone()) else { continue };
+        let router = peer.ip().to_canonical();
+        let mut known = connections.lock().unwrap_or_else(PoisonError::into_inner);
+        if known.len() >= SESSIONS_MAX && !known.contains_key(&router) {
+            drop(known);
+            if tell.send((router, number, Told::Refused)).is_err() {
+                return;
+            }
+            continue;
+        }
+        if let Some((_, before)) = known.insert(router, (number, copy)) {
+            // Its thread then ends. If it has ended already, there is nothing to do.
+            let _ = before.shutdown(Shutdown::Both);
+        }
+        drop(known);
+        if tell.send((router, number, Told::Began)).is_err() {
+            return;
+        }
+        let (tell, connections) = (tell.clone(), Arc::clone(&connections));
+        thread::spawn(move || {
+            let mut session = Session::new(BufReader::with_capacity(1 << 16, stream), policy);
+            for event in &mut session {
+                let told = event.map_or_else(Told::Damage, Told::Event);
+                if tell.send((router, number, told)).is_err() {
+                    return;
+                }
+            }
+            let mut known = connections.lock().unwrap_or_else(PoisonError::into_inner);
+            if known.get(&router).is_some_and(|(newest, _)| *newest == number) {
+                known.remove(&router);
+            }
+            drop(known);
+            let name = session.name().map(ToOwned::to_owned);
+            let _ = tell.send((router, number, Told::Ended(session.report().clone(), name)));
+        });
+    }
+}

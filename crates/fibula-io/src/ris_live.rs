@@ -1,0 +1,165 @@
+//! RIS Live: the messages of RIPE's route collectors as JSON, one a line, as events.
+//!
+//! ```text
+//! {"type":"ris_message","data":{"timestamp":1568365292.84,"peer":"192.0.2.1","peer_asn":"64500",
+//!  "type":"UPDATE","path":[64500,64501,[64502,64503]],"community":[[64500,100]],
+//!  "announcements":[{"next_hop":"192.0.2.1","prefixes":["198.51.100.0/24"]}],
+//!  "withdrawals":["203.0.113.0/24"]}}
+//! ```
+//!
+//! Messages of other types than UPDATE and RIS_PEER_STATE have no routes and are passed over.
+
+use crate::mrt::{Details, Event, Origin, Path, Peer, What};
+use crate::scan::quoted;
+use fibula::IpPrefix;
+use serde::Deserialize;
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// One line.
+#[derive(Deserialize)]
+struct Line {
+    #[serde(rename = "type")]
+    kind: String,
+    data: Option<Data>,
+}
+
+#[derive(Deserialize)]
+struct Data {
+    timestamp: f64,
+    peer: IpAddr,
+    peer_asn: Number,
+    #[serde(rename = "type")]
+    kind: Option<String>,
+    state: Option<String>,
+    #[serde(default)]
+    path: Vec<Element>,
+    #[serde(default)]
+    community: Vec<[u32; 2]>,
+    #[serde(default)]
+    announcements: Vec<Announcement>,
+    #[serde(default)]
+    withdrawals: Vec<String>,
+}
+
+/// A number, which RIS Live writes as text.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Number {
+    Text(String),
+    Number(u32),
+}
+
+/// An element of an AS path; several are a set.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Element {
+    One(u32),
+    Set(Vec<u32>),
+}
+
+#[derive(Deserialize)]
+struct Announcement {
+    next_hop: String,
+    prefixes: Vec<String>,
+}
+
+/// Returns the events of a line, the withdrawals first. `offset` is that of the line in its stream.
+///
+/// # Errors
+/// If the line is no message of RIS Live, or names what is no address or prefix.
+pub fn events(line: &str, offset: u64) -> Result<Vec<Event>, String> {
+    let Line { kind, data } =
+        serde_json::from_str(line).map_err(|error| format!("no message of RIS Live: {error}"))?;
+    let Some(data) = data.filter(|_| kind == "ris_message") else { return Ok(Vec::new()) };
+    let asn = match data.peer_asn {
+        Number::Number(number) => number,
+        Number::Text(text) => text.parse().map_err(|_| format!("{} is no AS number", quoted(&text)))?,
+    };
+    let time = Duration::try_from_secs_f64(data.timestamp).map_err(|_| "a timestamp that is no time")?;
+    let peer = Peer { address: data.peer, asn };
+    let event = |what| Event { offset, time, peer, multicast: false, what };
+    if data.kind.as_deref() == Some("RIS_PEER_STATE") {
+        let is_up = data.state.as_deref() == Some("connected");
+        let (from, to) = if is_up { (1, 6) } else { (6, 1) };
+        return Ok(vec![event(What::State { from, to })]);
+    }
+    let elements: Vec<Vec<u32>> = data.path.into_iter().map(Element::numbers).collect();
+    let origin = match elements.last().map(Vec::as_slice) {
+        None => Origin::Local,
+        Some([one]) => Origin::As(*one),
+        Some(set) => Origin::Set(set.into()),
+    };
+    let communities = data.community.iter().map(|[asn, value]| format!("{asn}:{value}")).collect();
+    let length = elements.len() as u32;
+    let details = Some(Arc::new(Details { as_path: elements, communities }));
+    let prefix = |text: &String| text.parse::<IpPrefix>().map_err(|error| error.to_string());
+    let mut events = Vec::new();
+    for text in &data.withdrawals {
+        events.push(event(What::Withdraw { prefix: prefix(text)?, path_id: None }));
+    }
+    for Announcement { next_hop, prefixes } in &data.announcements {
+        // An IPv6 next hop may have its link-local address after it.
+        let first = next_hop.split(',').next().unwrap_or_default();
+        let next_hop = first.parse().map_err(|_| format!("{} is no next hop", quoted(first)))?;
+        let path =
+            Path { next_hop: Some(next_hop), origin: origin.clone(), length, details: details.clone() };
+        for text in prefixes {
+            let (prefix, path) = (prefix(text)?, path.clone());
+            events.push(event(What::Announce { prefix, path_id: None, path, dumped: false }));
+        }
+    }
+    Ok(events)
+}
+
+impl Element {
+    fn numbers(self) -> Vec<u32> {
+        match self {
+            Self::One(number) => vec![number],
+            Self::Set(numbers) => numbers,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MESSAGE: &str = r#"{"type":"ris_message","data":{"timestamp":1568365292.5,"peer":"192.0.2.1",
+        "peer_asn":"64500","id":"x","host":"rrc21","type":"UPDATE","path":[64500,64501,[64502,64503]],
+        "community":[[64500,100]],"origin":"igp",
+        "announcements":[{"next_hop":"2001:db8::1,fe80::1","prefixes":["2001:db8:1::/48"]}],
+        "withdrawals":["198.51.100.0/24"]}}"#;
+
+    #[test]
+    fn an_update_is_its_withdrawals_and_announcements() {
+        let events = events(MESSAGE, 7).unwrap();
+        let [gone, new] = &events[..] else { panic!("{events:?}") };
+        assert_eq!((gone.peer.asn, gone.time), (64_500, Duration::from_millis(1_568_365_292_500)));
+        assert!(
+            matches!(&gone.what, What::Withdraw { prefix, .. } if prefix.to_string() == "198.51.100.0/24")
+        );
+        let What::Announce { prefix, path, .. } = &new.what else { panic!("{new:?}") };
+        assert_eq!(prefix.to_string(), "2001:db8:1::/48");
+        assert_eq!(path.next_hop, Some("2001:db8::1".parse().unwrap()));
+        assert_eq!((&path.origin, path.length), (&Origin::Set([64_502, 64_503].into()), 3));
+    }
+
+    #[test]
+    fn other_messages_have_no_routes_and_what_is_wrong_is_said() {
+        assert!(events(r#"{"type":"pong","data":null}"#, 0).unwrap().is_empty());
+        let state = MESSAGE.replace("\"UPDATE\"", "\"RIS_PEER_STATE\",\"state\":\"down\"");
+        assert!(matches!(
+            events(&state, 0).unwrap()[..],
+            [Event { what: What::State { from: 6, to: 1 }, .. }]
+        ));
+        assert!(events("{", 0).unwrap_err().starts_with("no message of RIS Live: "));
+        let wrong = MESSAGE.replace("198.51.100.0/24", "198.51.100.1/24");
+        assert_eq!(
+            events(&wrong, 0).unwrap_err(),
+            "198.51.100.1/24 has bits set after its length (host bits)"
+        );
+        assert!(events(&MESSAGE.replace("1568365292.5", "-1"), 0).is_err());
+    }
+}

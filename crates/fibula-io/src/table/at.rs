@@ -1,0 +1,121 @@
+//! [`read_at`]: a table as it was at a time.
+
+use super::builder::Builder;
+use super::mrt::Replay;
+use super::{Format, Loaded, ReadOptions, read};
+use crate::update::{self, Timed};
+use crate::{Budget, Damage, Error, Kind, Note, Place, Source, mrt};
+use fibula::{Address, Change, Rib};
+use std::io::Read;
+use std::time::Duration;
+
+/// Reads a table and the updates after it, in order, up to a time since 1970-01-01 UTC.
+///
+/// Where table and updates are all MRT, the paths of all peers are kept, so that a prefix has the
+/// best path that was left at that time, or that of [`ReadOptions::peer`]; updates from before the
+/// dump are left out. Otherwise each update changes the table as it is. An update of text without a
+/// time is taken as one from before the time, and counted as a guess.
+///
+/// # Errors
+/// As [`read`], for each of the sources; and if the table is of a later time, or from standard
+/// input.
+pub fn read_at(
+    table: &Source,
+    updates: &[Source],
+    time: Duration,
+    options: &ReadOptions,
+) -> Result<Loaded, Error> {
+    let mut are_mrt = true;
+    for source in std::iter::once(table).chain(updates) {
+        are_mrt &= is_mrt(source)?;
+    }
+    if are_mrt {
+        return replayed(table, updates, time, options);
+    }
+    let mut loaded = read(table, options)?;
+    let options = update::ReadOptions {
+        format: None,
+        value: options.value,
+        peer: options.peer.clone(),
+        keep_going: options.keep_going,
+        mask_host_bits: options.mask_host_bits,
+        add_path: options.add_path,
+        strict: options.strict,
+        progress: options.progress.clone(),
+    };
+    for source in updates {
+        let tables = &mut loaded.tables;
+        let mut changes = update::read(source, &options, &mut tables.next_hops)?;
+        changes.settle(&tables.ipv4, &tables.ipv6);
+        let untimed =
+            apply(&mut tables.ipv4, &changes.ipv4, time) + apply(&mut tables.ipv6, &changes.ipv6, time);
+        let what = format!("update without a time in {source}, taken as one from before");
+        let note = Note { kind: Kind::Guessed, what: what.into(), count: untimed, first: Place::Line(1) };
+        let notes = changes.report.notes.into_iter().chain((untimed > 0).then_some(note));
+        loaded.report.merge(notes, options.strict).map_err(|damage| Error::at(source, &damage))?;
+        loaded.damage.extend(changes.damage.into_iter().map(|damage| of_source(damage, source)));
+    }
+    loaded.report.kept = (loaded.tables.ipv4.len() + loaded.tables.ipv6.len()) as u64;
+    Ok(loaded)
+}
+
+/// Applies the changes up to a time. Returns the number of those without one.
+fn apply<A: Address>(rib: &mut Rib<A>, changes: &[Timed<A>], until: Duration) -> u64 {
+    let mut untimed = 0;
+    for Timed { time, change } in changes {
+        untimed += u64::from(time.is_none());
+        if time.is_none_or(|time| time <= until) {
+            match change {
+                Change::Announce(route) => rib.insert(route.prefix, route.next_hop),
+                Change::Withdraw(prefix) => rib.remove(*prefix),
+            };
+        }
+    }
+    untimed
+}
+
+/// Returns whether a source is MRT, by its first bytes.
+fn is_mrt(source: &Source) -> Result<bool, Error> {
+    const HEAD_BYTES: u64 = 4 << 10;
+    if *source == Source::StandardInput {
+        return Err(Error::of(source, "is read once, expected files"));
+    }
+    let mut head = Vec::new();
+    // Where the head cannot be read, reading the whole says so.
+    let _ = source.open(None)?.take(HEAD_BYTES).read_to_end(&mut head);
+    Ok(mrt::looks_like(&head))
+}
+
+fn replayed(
+    table: &Source,
+    updates: &[Source],
+    time: Duration,
+    options: &ReadOptions,
+) -> Result<Loaded, Error> {
+    let budget = options.budget.map_or_else(Budget::of_environment, Ok);
+    let mut builder = Builder::new(options, budget.map_err(|what| Error::of(table, what))?);
+    let mut replay = Replay::new(options, Some(time)).map_err(|damage| Error::at(table, &damage))?;
+    for source in std::iter::once(table).chain(updates) {
+        let known = builder.damage.len();
+        let content = source.open(options.progress.clone())?;
+        let feed = |head: Vec<u8>, content: &mut crate::Content| {
+            let fed = replay.feed(&mut head.as_slice().chain(content), options, &mut builder);
+            fed.map_err(|damage| Error::at(source, &damage))
+        };
+        let ((), cut) = content.read_as(source, options.keep_going, feed)?;
+        builder.damage.extend(cut);
+        if source != table {
+            let found = builder.damage.split_off(known);
+            builder.damage.extend(found.into_iter().map(|damage| of_source(damage, source)));
+        }
+    }
+    replay.finish(options.value, &mut builder).map_err(|damage| Error::at(table, &damage))?;
+    let (tables, damage, report) = builder.finish().map_err(|what| Error::of(table, what))?;
+    Ok(Loaded { tables, format: Format::Mrt, damage, report })
+}
+
+/// Names the source of damage, where the table is another.
+fn of_source(mut damage: Damage, source: &Source) -> Damage {
+    damage.what = format!("of {source}: {}", damage.what);
+    damage
+}

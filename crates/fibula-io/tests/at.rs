@@ -1,0 +1,145 @@
+//! A table as it was at a time, by updates of MRT and of text.
+//!
+//! ```text
+//!   FILE ──▶ read_at, by peer ─────────────────────────────▶ table ┐
+//!        └─▶ the lines of bgpdump, replayed up to the time ──▶ table ┴▶ equal
+//! ```
+
+mod common;
+
+use common::made::{down, peer_index, rib, update};
+use fibula_io::Source;
+use fibula_io::table::{AddPath, Loaded, ReadOptions, read_at};
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::{Read, Write};
+use std::path::Path;
+use std::time::Duration;
+
+fn routes(loaded: &Loaded) -> BTreeMap<String, String> {
+    let name = |next_hop| loaded.tables.next_hops.get(next_hop).unwrap().to_string();
+    let four = loaded.tables.ipv4.iter().map(|route| (route.prefix.to_string(), name(route.next_hop)));
+    let six = loaded.tables.ipv6.iter().map(|route| (route.prefix.to_string(), name(route.next_hop)));
+    four.chain(six).collect()
+}
+
+fn file(bytes: &[u8]) -> (tempfile::NamedTempFile, Source) {
+    let mut file = tempfile::NamedTempFile::new().unwrap();
+    file.write_all(bytes).unwrap();
+    let source = Source::File(file.path().to_owned());
+    (file, source)
+}
+
+fn at(table: &[u8], updates: &[&[u8]], seconds: u64, options: &ReadOptions) -> Result<Loaded, String> {
+    let (_table, source) = file(table);
+    let updates: Vec<_> = updates.iter().map(|bytes| file(bytes)).collect();
+    let sources: Vec<Source> = updates.iter().map(|(_, source)| source.clone()).collect();
+    read_at(&source, &sources, Duration::from_secs(seconds), options).map_err(|error| error.to_string())
+}
+
+#[test]
+fn a_withdrawal_leaves_the_next_best_of_the_dump() {
+    let dump = [peer_index(2), rib([10, 1], &[(0, &[64_501]), (1, &[64_502, 64_503])])].concat();
+    let first = [update(999, 1, &[[10, 1]], &[], &[]), update(1_010, 1, &[[10, 1]], &[], &[])].concat();
+    let second = [update(1_020, 2, &[], &[64_502], &[[10, 2]]), down(1_030, 2)].concat();
+    let at = |seconds, peer: Option<&str>| {
+        let options = ReadOptions { peer: peer.map(Into::into), ..ReadOptions::default() };
+        let loaded = at(&dump, &[&first, &second], seconds, &options).unwrap();
+        // The update from before the dump is none of those that follow it.
+        assert_eq!(loaded.report.notes[0].count, 1);
+        routes(&loaded).into_iter().map(|(prefix, hop)| format!("{prefix} {hop}")).collect::<Vec<_>>()
+    };
+    assert_eq!(at(1_000, None), ["10.1.0.0/16 203.0.113.0"]);
+    assert_eq!(at(1_010, None), ["10.1.0.0/16 203.0.113.1"]);
+    assert_eq!(at(1_020, None), ["10.1.0.0/16 203.0.113.1", "10.2.0.0/16 203.0.113.2"]);
+    assert!(at(1_030, None).is_empty());
+    assert_eq!(at(1_009, Some("192.0.2.1")), ["10.1.0.0/16 203.0.113.0"]);
+    assert!(at(1_010, Some("192.0.2.1")).is_empty());
+}
+
+#[test]
+fn text_follows_a_table_of_any_kind() {
+    let updates = b"A 10.0.0.0/8 192.0.2.9 5\nA 10.0.0.0/8 - 6\nW 10.1.0.0/16 - 7\nW 11.0.0.0/8\n";
+    let table = b"10.0.0.0/8 192.0.2.1\n10.1.0.0/16 192.0.2.1\n11.0.0.0/8 192.0.2.1\n";
+    let loaded = at(table, &[updates], 6, &ReadOptions::default()).unwrap();
+    let expected = [("10.0.0.0/8", "192.0.2.9"), ("10.1.0.0/16", "192.0.2.1")];
+    assert_eq!(routes(&loaded), expected.map(|(a, b)| (a.into(), b.into())).into());
+    assert_eq!((loaded.report.notes[0].count, loaded.report.kept), (1, 2));
+    let dump = [peer_index(1), rib([10, 1], &[(0, &[64_501])])].concat();
+    let loaded =
+        at(&dump, &[b"W 10.1.0.0/16 - 2000\nA 10.2.0.0/16 x 2001\n"], 2_000, &ReadOptions::default());
+    assert!(routes(&loaded.unwrap()).is_empty());
+    let mrt = update(1_010, 1, &[[10, 1]], &[64_501], &[[10, 2]]);
+    let loaded = at(b"10.1.0.0/16 192.0.2.1\n", &[&mrt], 1_010, &ReadOptions::default()).unwrap();
+    assert_eq!(routes(&loaded), [("10.2.0.0/16".into(), "203.0.113.1".into())].into());
+}
+
+#[test]
+fn what_is_wrong_is_said() {
+    let dump = [peer_index(1), rib([10, 1], &[(0, &[64_501])])].concat();
+    let error = at(&dump, &[], 999, &ReadOptions::default()).unwrap_err();
+    assert!(error.ends_with("the table was dumped at 1000, after the time 999 that is asked for"), "{error}");
+    let error = read_at(&Source::StandardInput, &[], Duration::ZERO, &ReadOptions::default()).unwrap_err();
+    assert_eq!(error.to_string(), "standard input: is read once, expected files");
+    let strict = ReadOptions { strict: true, ..ReadOptions::default() };
+    assert!(
+        at(b"", &[b"A 10.0.0.0/8 x\n"], 0, &strict).unwrap_err().contains("a guess, which --strict refuses")
+    );
+}
+
+/// Replays the lines of `bgpdump -m`. Returns the next hop of each prefix by peer.
+fn replayed(text: &str, until: u64) -> BTreeMap<String, BTreeMap<String, String>> {
+    let mut peers: BTreeMap<String, BTreeMap<String, String>> = BTreeMap::new();
+    for line in text.lines() {
+        let fields: Vec<&str> = line.split('|').collect();
+        let [_, time, kind, peer, _, rest @ ..] = &fields[..] else { continue };
+        if time.parse::<f64>().is_ok_and(|time| time as u64 > until) {
+            continue;
+        }
+        let routes = peers.entry((*peer).to_owned()).or_default();
+        match (*kind, rest) {
+            ("A", [prefix, _, _, next_hop, ..]) => {
+                routes.insert((*prefix).to_owned(), (*next_hop).to_owned());
+            }
+            ("W", [prefix, ..]) => {
+                routes.remove(*prefix);
+            }
+            ("STATE", ["6", to, ..]) if *to != "6" => routes.clear(),
+            _ => {}
+        }
+    }
+    peers
+}
+
+fn text_of(path: &Path) -> String {
+    let mut text = String::new();
+    Source::File(path.to_owned()).open(None).unwrap().read_to_string(&mut text).unwrap();
+    text
+}
+
+#[test]
+fn each_peer_is_as_the_lines_of_bgpdump_say() {
+    for name in ["updates.20071015.1505", "updates.20100722.2015", "updates.20020722.2238"] {
+        let Some(text) = common::data(&format!("mrt/{name}.bgpdump.txt.gz")) else { return };
+        let Some(file) = common::data(&format!("mrt/{name}.gz")) else { return };
+        let text = text_of(&text);
+        let times: BTreeSet<u64> = text
+            .lines()
+            .filter_map(|line| Some(line.split('|').nth(1)?.parse::<f64>().ok()? as u64))
+            .collect();
+        let (first, last) = (*times.first().unwrap(), *times.last().unwrap());
+        for until in [first, u64::midpoint(first, last), last] {
+            // The peers with most routes.
+            let mut peers: Vec<_> = replayed(&text, until).into_iter().collect();
+            peers.sort_by_key(|(_, routes)| std::cmp::Reverse(routes.len()));
+            for (peer, expected) in peers.into_iter().filter(|(_, routes)| !routes.is_empty()).take(6) {
+                let options =
+                    ReadOptions { peer: Some(peer.clone()), add_path: AddPath::No, ..ReadOptions::default() };
+                let source = Source::File(file.clone());
+                // Fractions of the last second are before the next.
+                let time = Duration::new(until, 999_999_999);
+                let loaded = read_at(&source, &[], time, &options).unwrap();
+                assert_eq!(routes(&loaded), expected, "{name} of {peer} at {until}");
+            }
+        }
+    }
+}

@@ -1,0 +1,285 @@
+//! Routers that speak BMP, well and badly.
+
+use fibula_io::bmp::{LENGTH_MAX, PEERS_MAX, Policy, Session};
+use fibula_io::mrt::{Event, What};
+
+/// The header of a peer of IPv4, by the last byte of its address.
+fn peer(last: u8, flags: u8) -> Vec<u8> {
+    let mut header = vec![0, flags];
+    header.extend([0; 8]);
+    header.extend([0; 12]);
+    header.extend([192, 0, 2, last]);
+    header.extend((64_500 + u32::from(last)).to_be_bytes());
+    header.extend([0; 4]);
+    header.extend(1_000_u32.to_be_bytes());
+    header.extend(250_000_u32.to_be_bytes());
+    header
+}
+
+fn message(kind: u8, parts: &[&[u8]]) -> Vec<u8> {
+    let body = parts.concat();
+    let length = (body.len() as u32 + 6).to_be_bytes();
+    [&[3], &length[..], &[kind], &body].concat()
+}
+
+fn bgp(kind: u8, body: &[u8]) -> Vec<u8> {
+    let length = (body.len() as u16 + 19).to_be_bytes();
+    [&[0xFF; 16], &length[..], &[kind], body].concat()
+}
+
+/// An UPDATE that withdraws and announces /24s of 198.51.x.0 by their third byte.
+fn update(withdrawn: &[u8], announced: &[u8]) -> Vec<u8> {
+    let of = |thirds: &[u8]| thirds.iter().flat_map(|&third| [24, 198, 51, third]).collect::<Vec<u8>>();
+    let (withdrawn, announced) = (of(withdrawn), of(announced));
+    // ORIGIN, AS_PATH of 64500, NEXT_HOP.
+    let attributes: &[u8] = &[0x40, 1, 1, 0, 0x40, 2, 6, 2, 1, 0, 0, 0xFB, 0xF4, 0x40, 3, 4, 203, 0, 113, 1];
+    let attributes = if announced.is_empty() { &[] } else { attributes };
+    let lengths = [withdrawn.len(), attributes.len()].map(|length| (length as u16).to_be_bytes());
+    bgp(2, &[&lengths[0][..], &withdrawn, &lengths[1], attributes, &announced].concat())
+}
+
+fn monitoring(last: u8, flags: u8, update: &[u8]) -> Vec<u8> {
+    message(0, &[&peer(last, flags), update])
+}
+
+/// An OPEN with the capability ADD-PATH for IPv4 unicast, in this direction.
+fn open(direction: u8) -> Vec<u8> {
+    bgp(1, &[4, 0xFB, 0xF4, 0, 90, 192, 0, 2, 1, 8, 2, 6, 69, 4, 0, 1, 1, direction])
+}
+
+fn up(last: u8, sent: &[u8], received: &[u8]) -> Vec<u8> {
+    message(3, &[&peer(last, 0), &[0; 20], sent, received])
+}
+
+fn down(last: u8) -> Vec<u8> {
+    message(2, &[&peer(last, 0), &[4]])
+}
+
+/// Returns the events and errors of messages, as text.
+fn told(bytes: &[u8], policy: Policy) -> Vec<String> {
+    Session::new(bytes, policy)
+        .map(|event| match event {
+            Ok(Event { peer, what, .. }) => {
+                let peer = peer.address;
+                match what {
+                    What::Announce { prefix, path_id, path, .. } => {
+                        let id = path_id.map_or_else(String::new, |id| format!(" id {id}"));
+                        let via =
+                            path.next_hop.map_or_else(|| "-".to_owned(), |next_hop| next_hop.to_string());
+                        format!("{peer} + {prefix} {via}{id}")
+                    }
+                    What::Withdraw { prefix, .. } => format!("{peer} - {prefix}"),
+                    What::State { from, to } => format!("{peer} {from} {to}"),
+                }
+            }
+            Err(damage) => damage.to_string(),
+        })
+        .collect()
+}
+
+#[test]
+fn routes_come_and_go_by_peer() {
+    let bytes = [
+        message(4, &[&[0, 2, 0, 2], b"r1"]),
+        up(1, &open(1), &open(1)),
+        monitoring(1, 0, &update(&[], &[100, 101])),
+        monitoring(2, 0, &update(&[100], &[])),
+        message(1, &[&peer(1, 0), &[0; 4]]),
+        down(1),
+        message(5, &[&[0, 1, 0, 2, 0, 1]]),
+        b"what is after the end is not read".to_vec(),
+    ]
+    .concat();
+    assert_eq!(
+        told(&bytes, Policy::Pre),
+        [
+            "192.0.2.1 6 1",
+            "192.0.2.1 1 6",
+            "192.0.2.1 + 198.51.100.0/24 203.0.113.1",
+            "192.0.2.1 + 198.51.101.0/24 203.0.113.1",
+            "192.0.2.2 - 198.51.100.0/24",
+            "192.0.2.1 6 1",
+        ]
+    );
+    let mut session = Session::new(&bytes[..], Policy::Pre);
+    let first =
+        session.find_map(|event| event.ok().filter(|event| matches!(event.what, What::Announce { .. })));
+    assert_eq!(first.unwrap().time.as_millis(), 1_000_250);
+    assert_eq!(session.name(), Some("r1"));
+}
+
+#[test]
+fn one_policy_is_followed_and_other_tables_are_counted() {
+    let mut vrf = peer(3, 0);
+    vrf[9] = 7;
+    let mut loc_rib = peer(3, 0);
+    loc_rib[0] = 3;
+    let bytes = [
+        monitoring(1, 0, &update(&[], &[100])),
+        monitoring(1, 0x40, &update(&[], &[101])),
+        monitoring(1, 0x10, &update(&[], &[102])),
+        message(0, &[&vrf, &update(&[], &[103])]),
+        message(0, &[&loc_rib, &update(&[], &[104])]),
+    ]
+    .concat();
+    assert_eq!(told(&bytes, Policy::Pre), ["192.0.2.1 + 198.51.100.0/24 203.0.113.1"]);
+    assert_eq!(told(&bytes, Policy::Post), ["192.0.2.1 + 198.51.101.0/24 203.0.113.1"]);
+    let mut session = Session::new(&bytes[..], Policy::Pre);
+    assert_eq!(session.by_ref().count(), 1);
+    let notes: Vec<&str> = session.report().notes.iter().map(|note| &*note.what).collect();
+    assert_eq!(
+        notes,
+        ["route after policy", "route of an Adj-RIB-Out", "route of a peer of a VRF", "route of a Loc-RIB"]
+    );
+}
+
+#[test]
+fn path_identifiers_are_as_the_opens_say() {
+    let mut body = update(&[], &[]);
+    // One prefix after an identifier.
+    let attributes = &update(&[], &[100])[23..];
+    let attributes = &attributes[..attributes.len() - 4];
+    let length = (attributes.len() as u16).to_be_bytes();
+    body = bgp(2, &[&[0, 0], &length[..], attributes, &[0, 0, 0, 9, 24, 198, 51, 100], &body[..0]].concat());
+    let bytes = [up(1, &open(1), &open(2)), monitoring(1, 0, &body)].concat();
+    assert_eq!(told(&bytes, Policy::Pre)[2], "192.0.2.1 + 198.51.100.0/24 203.0.113.1 id 9");
+    // The router does not take them, so there are none.
+    let bytes = [up(1, &open(2), &open(2)), monitoring(1, 0, &update(&[], &[100]))].concat();
+    assert_eq!(told(&bytes, Policy::Pre)[2], "192.0.2.1 + 198.51.100.0/24 203.0.113.1");
+}
+
+#[test]
+fn a_damaged_message_is_told_and_those_after_it_are_read() {
+    let mut cut = update(&[], &[100]);
+    let end = cut.len() - 3;
+    cut.truncate(end);
+    let bytes = [
+        message(0, &[&peer(1, 0)[..30]]),
+        monitoring(1, 0, &cut),
+        monitoring(1, 0, &bgp(4, &[])),
+        monitoring(2, 0, &update(&[], &[101])),
+    ]
+    .concat();
+    let told = told(&bytes, Policy::Pre);
+    assert_eq!(told[0], "byte 0: the header of the peer is cut off");
+    assert!(told[1].starts_with("byte 36: "), "{told:?}");
+    assert_eq!(told.last().unwrap(), "192.0.2.2 + 198.51.101.0/24 203.0.113.1");
+    assert!(told.iter().any(|line| line.ends_with("the BGP message is no UPDATE, or damaged")), "{told:?}");
+}
+
+#[test]
+fn a_session_that_breaks_or_lies_ends_there() {
+    let good = monitoring(1, 0, &update(&[], &[100]));
+    for cut in 1..good.len() {
+        let told = told(&[&good[..], &good[..cut]].concat(), Policy::Pre);
+        assert_eq!(told.len(), 2);
+        assert!(
+            told[1].starts_with(&format!("byte {}: the message is cut off: {cut} of its ", good.len())),
+            "{told:?}"
+        );
+    }
+    for length in [0, 5, LENGTH_MAX as u32 + 1, u32::MAX] {
+        let mut lie = good.clone();
+        lie[1..5].copy_from_slice(&length.to_be_bytes());
+        let what = format!("byte 0: a message of {length} bytes, expected 6 to {LENGTH_MAX}");
+        assert_eq!(told(&[lie, good.clone()].concat(), Policy::Pre), [what]);
+    }
+    assert_eq!(
+        told(b"GET / HTTP/1.1\r\n\r\n", Policy::Pre),
+        ["byte 0: a message of BMP version 71, expected 3"]
+    );
+}
+
+#[test]
+fn more_peers_than_fit_end_the_session() {
+    let mut bytes = Vec::new();
+    for number in 0..=PEERS_MAX as u32 {
+        let mut header = peer(1, 0);
+        header[26..30].copy_from_slice(&number.to_be_bytes());
+        bytes.extend(message(2, &[&header, &[4]]));
+    }
+    let told = told(&bytes, Policy::Pre);
+    assert_eq!(told.len(), PEERS_MAX + 1);
+    assert!(told.last().unwrap().ends_with("more than 4096 peers, the limit of a session"));
+}
+
+#[test]
+fn any_bytes_end() {
+    let random = &mut fastrand::Rng::with_seed(7);
+    let good = [up(1, &open(1), &open(2)), monitoring(1, 0, &update(&[9], &[100])), down(1)].concat();
+    for _ in 0..20_000 {
+        let mut bytes = good.clone();
+        for _ in 0..random.usize(1..6) {
+            let at = random.usize(..bytes.len());
+            bytes[at] = random.u8(..);
+        }
+        assert!(told(&bytes, Policy::Pre).len() < 1000);
+    }
+}
+
+#[cfg(target_os = "linux")]
+mod station {
+    use super::{monitoring, update};
+    use fibula_io::Budget;
+    use fibula_io::bmp::{Policy, Station, Told};
+    use fibula_io::follow::Followed;
+    use fibula_io::table::Value;
+    use std::io::Write;
+    use std::net::{IpAddr, SocketAddr, TcpStream};
+
+    /// Takes what a station tells until a router's session has ended.
+    fn until_gone(station: &mut Station, gone: IpAddr, followed: &mut Followed) -> Vec<String> {
+        let mut lines = Vec::new();
+        for (router, told) in station {
+            let name = router.to_string();
+            match told {
+                Told::Began => lines.push(format!("{name} began {}", followed.forget(&name))),
+                Told::Event(event) => followed.play(&name, &event, |_, _| {}).unwrap(),
+                Told::Damage(damage) => lines.push(format!("{name} {damage}")),
+                Told::Ended(..) => {
+                    lines.push(format!("{name} ended"));
+                    if router == gone {
+                        break;
+                    }
+                }
+                Told::Refused => lines.push(format!("{name} refused")),
+            }
+        }
+        lines
+    }
+
+    fn connect(from: [u8; 4], to: SocketAddr) -> TcpStream {
+        use rustix::net::{AddressFamily, SocketType, bind, connect, socket};
+        let socket = socket(AddressFamily::INET, SocketType::STREAM, None).unwrap();
+        bind(&socket, &SocketAddr::from((from, 0))).unwrap();
+        connect(&socket, &to).unwrap();
+        socket.into()
+    }
+
+    #[test]
+    fn a_router_that_breaks_takes_nothing_of_another() {
+        let mut station = Station::listen("127.0.0.1:0", Policy::Pre).unwrap();
+        let mut followed = Followed::new(None, Value::NextHop, Budget::default()).unwrap();
+        let (one, two) = (IpAddr::from([127, 0, 0, 1]), IpAddr::from([127, 0, 0, 2]));
+        let mut good = connect([127, 0, 0, 1], station.address());
+        good.write_all(&monitoring(1, 0, &update(&[], &[100, 101, 102]))).unwrap();
+        let mut bad = connect([127, 0, 0, 2], station.address());
+        bad.write_all(&[monitoring(1, 0, &update(&[], &[100])), vec![3, 0, 0, 0]].concat()).unwrap();
+        drop(bad);
+        let lines = until_gone(&mut station, two, &mut followed);
+        assert!(
+            lines.iter().any(|line| line.contains("127.0.0.2 byte 95: the message is cut off")),
+            "{lines:?}"
+        );
+        assert_eq!(followed.len("127.0.0.2"), 1);
+        assert_eq!(followed.forget("127.0.0.2"), 1);
+        // The other goes on, and connects again without an end: the newest session counts.
+        good.write_all(&monitoring(1, 0, &update(&[100], &[]))).unwrap();
+        let mut again = connect([127, 0, 0, 1], station.address());
+        again.write_all(&monitoring(1, 0, &update(&[], &[103]))).unwrap();
+        drop(again);
+        let lines = until_gone(&mut station, one, &mut followed);
+        assert_eq!(lines.last().unwrap(), "127.0.0.1 ended");
+        assert_eq!(followed.len("127.0.0.1"), 1);
+    }
+}
