@@ -11,8 +11,8 @@ True
 """
 
 from fibula import _columns as _columns  # before any fork, which may cut an import in two
-from fibula._fibula import Table, __version__
+from fibula._fibula import PrefixSet, Table, Vrps, __version__
 from fibula._files import open, read
 from fibula._routes import Difference, Routes
 
-__all__ = ["Difference", "Routes", "Table", "__version__", "open", "read"]
+__all__ = ["Difference", "PrefixSet", "Routes", "Table", "Vrps", "__version__", "open", "read"]

@@ -27,6 +27,8 @@ mod owned;
 mod pickle;
 mod plugin;
 mod process;
+mod rov;
+mod sets;
 #[allow(unsafe_code, reason = "reads a table without its lock")]
 mod shared;
 mod table;
@@ -45,6 +47,10 @@ mod _fibula {
     use crate::pickle::{restore_routes, restore_snapshot};
     #[pymodule_export]
     use crate::plugin::PolarsHandle;
+    #[pymodule_export]
+    use crate::rov::Vrps;
+    #[pymodule_export]
+    use crate::sets::PrefixSet;
     #[pymodule_export]
     use crate::table::Table;
     #[pymodule_export]

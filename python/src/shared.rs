@@ -17,6 +17,7 @@ use crate::guarded::{Guarded, Reading, Writing};
 use crate::mapped::{Mapped, Unsound, value_error};
 use crate::owned::{Owned, Wanted};
 use crate::process::Renewed;
+use fibula::rib::AddressSet;
 use fibula::table::compiled::Compiled;
 use fibula::{IpPrefix, NextHop};
 use pyo3::prelude::*;
@@ -179,6 +180,31 @@ impl Shared {
         let Body::Owned(owned) = &*body else { return Ok(Vec::new()) };
         let value = |(prefix, index)| Some((prefix, owned.values.get(index)?.clone_ref(py)));
         Ok(ask(owned).into_iter().filter_map(value).collect())
+    }
+
+    /// Returns the addresses that have a match. O(n).
+    ///
+    /// # Errors
+    /// If the table is a snapshot without routes.
+    pub(crate) fn addresses(&self, py: Python<'_>) -> PyResult<(AddressSet<u32>, AddressSet<u128>)> {
+        self.own(py)?;
+        let body = self.read(py);
+        let Body::Owned(owned) = &*body else { return Ok(Default::default()) };
+        Ok((owned.ipv4.rib().addresses(), owned.ipv6.rib().addresses()))
+    }
+
+    /// Returns whether all addresses of a prefix have a match.
+    ///
+    /// # Errors
+    /// If the table is a snapshot without routes.
+    pub(crate) fn covers(&self, py: Python<'_>, prefix: IpPrefix) -> PyResult<bool> {
+        self.own(py)?;
+        let body = self.read(py);
+        let Body::Owned(owned) = &*body else { return Ok(false) };
+        Ok(match prefix {
+            IpPrefix::V4(prefix) => owned.ipv4.rib().covers(prefix),
+            IpPrefix::V6(prefix) => owned.ipv6.rib().covers(prefix),
+        })
     }
 
     /// Returns a copy of all that the table says. O(n).

@@ -407,7 +407,7 @@ fn of_family(object: &Bound<'_, PyAny>, number: Option<u8>) -> PyResult<std::net
 }
 
 /// Reads the changes of a mapping, an iterable of pairs, or the rows of `diff`.
-fn wanted<'py>(changes: &Bound<'py, PyAny>) -> PyResult<Vec<Wanted<'py>>> {
+pub(crate) fn wanted<'py>(changes: &Bound<'py, PyAny>) -> PyResult<Vec<Wanted<'py>>> {
     let py = changes.py();
     if let Ok(table) = changes.cast::<Table>() {
         let routes = table.get().shared.routes(py, |owned| owned.after(None, usize::MAX))?;
