@@ -43,10 +43,11 @@ impl Followed {
         mut changed: impl FnMut(IpPrefix, Option<&NextHopInfo>),
     ) -> Result<(), String> {
         const COUNT_EVERY: u32 = 1024;
-        let paths = match self.routers.get_mut(router) {
-            Some(paths) => paths,
-            None => self.routers.entry(router.to_owned()).or_insert(Paths::new(self.choice, self.value)),
-        };
+        if !self.routers.contains_key(router) {
+            let paths = Paths::new(self.choice, self.value).keeping_all(true);
+            self.routers.insert(router.to_owned(), paths);
+        }
+        let Some(paths) = self.routers.get_mut(router) else { return Ok(()) };
         let mut outcomes = Vec::new();
         paths.play(event, |prefix, outcome| outcomes.push((prefix, outcome)));
         for (prefix, outcome) in outcomes {
@@ -63,8 +64,7 @@ impl Followed {
             return Ok(());
         }
         self.uncounted = 0;
-        let bytes: u64 = self.routers.values().map(Paths::bytes).sum();
-        if bytes > self.memory {
+        if self.bytes() > self.memory {
             return Err(format!("the routes take more than {} of memory, the limit", Bytes(self.memory)));
         }
         Ok(())

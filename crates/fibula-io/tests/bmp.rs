@@ -248,6 +248,38 @@ mod station {
         lines
     }
 
+    #[test]
+    fn more_than_the_budget_is_refused_and_forgotten() {
+        let budget = Budget { memory: 100_000, ..Budget::default() };
+        let mut followed = Followed::new(None, Value::NextHop, budget).unwrap();
+        let mut station = Station::listen("127.0.0.1:0", Policy::Pre).unwrap();
+        let mut flood = connect([127, 0, 0, 1], station.address());
+        std::thread::spawn(move || {
+            for peer in (0..=255).cycle() {
+                let all: Vec<u8> = (0..=255).collect();
+                if flood.write_all(&monitoring(peer, 0, &update(&[], &all))).is_err() {
+                    return; // sent away
+                }
+            }
+        });
+        let mut why = None;
+        while let Some((router, told)) = station.next() {
+            match told {
+                Told::Event(event) if why.is_none() => {
+                    why = followed.play("one", &event, |_, _| {}).err();
+                    if why.is_some() {
+                        followed.forget("one");
+                        station.close(router);
+                    }
+                }
+                Told::Ended(..) => break,
+                _ => {}
+            }
+        }
+        assert_eq!(why.unwrap(), "the routes take more than 100000 of memory, the limit");
+        assert_eq!(followed.bytes(), 0);
+    }
+
     fn connect(from: [u8; 4], to: SocketAddr) -> TcpStream {
         use rustix::net::{AddressFamily, SocketType, bind, connect, socket};
         let socket = socket(AddressFamily::INET, SocketType::STREAM, None).unwrap();

@@ -13,7 +13,9 @@ use fibula_io::follow::Followed;
 use fibula_io::mrt::{Event, Events, looks_like};
 use fibula_io::{Damage, Kind, Source, ris_live};
 use serde::Serialize;
+use std::collections::HashSet;
 use std::io::{Read, Write};
+use std::net::IpAddr;
 
 /// Print the changes of routes, one a line: of a file or a pipe of MRT or RIS Live messages, or of
 /// routers that speak BMP
@@ -106,7 +108,10 @@ impl Arguments {
         let is_json = head.trim_ascii_start().starts_with(b"{");
         let mut bad = 0;
         let mut take = |event: Result<Event, Damage>| match event {
-            Ok(event) => watching.play(None, &event),
+            Ok(event) => match watching.play(None, &event)? {
+                None => Ok(()),
+                Some(what) => Err(anyhow!("{source}: {what}")),
+            },
             Err(damage) if self.reading.keep_going => {
                 bad += 1;
                 tell(format_args!("{source}, {damage} (skipped)"));
@@ -136,17 +141,27 @@ impl Arguments {
             PolicyName::Pre => Policy::Pre,
             PolicyName::Post => Policy::Post,
         };
-        let station =
+        let mut station =
             Station::listen(address, policy).with_context(|| format!("{address}: cannot listen"))?;
         tell(format_args!("listening at {}", station.address()));
-        for (router, told) in station {
-            let router = router.to_string();
+        let mut refused: HashSet<IpAddr> = HashSet::new();
+        while let Some((address, told)) = station.next() {
+            let router = address.to_string();
             match told {
                 Told::Began => {
                     watching.followed.forget(&router);
+                    refused.remove(&address);
                     tell(format_args!("router {router} has connected"));
                 }
-                Told::Event(event) => watching.play(Some(&router), &event)?,
+                Told::Event(_) if refused.contains(&address) => {}
+                Told::Event(event) => {
+                    if let Some(what) = watching.play(Some(&router), &event)? {
+                        watching.followed.forget(&router);
+                        refused.insert(address);
+                        station.close(address);
+                        tell(format_args!("router {router} is sent away: {what}"));
+                    }
+                }
                 Told::Damage(damage) => tell(format_args!("router {router}, {damage}")),
                 Told::Ended(report, name) => {
                     report.of(Kind::LeftOut).for_each(|note| tell(format_args!("router {router}: {note}")));
@@ -192,7 +207,8 @@ fn each_message(
 }
 
 impl<W: Write> Watching<W> {
-    fn play(&mut self, router: Option<&str>, event: &Event) -> anyhow::Result<()> {
+    /// Prints what an event changes. Returns why no other may follow, if so.
+    fn play(&mut self, router: Option<&str>, event: &Event) -> anyhow::Result<Option<String>> {
         let mut result = Ok(());
         let played = self.followed.play(router.unwrap_or_default(), event, |prefix, value| {
             let is_wanted = self.within.as_ref().is_none_or(|(ipv4, ipv6)| match prefix {
@@ -211,6 +227,6 @@ impl<W: Write> Watching<W> {
             }
         });
         result?;
-        played.map_err(anyhow::Error::msg)
+        Ok(played.err())
     }
 }

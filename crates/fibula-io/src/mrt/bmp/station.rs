@@ -39,6 +39,7 @@ pub struct Station {
     told: Receiver<(IpAddr, u64, Told)>,
     /// The number of each router's newest session.
     newest: HashMap<IpAddr, u64>,
+    connections: Connections,
 }
 
 /// The connection of each router's newest session.
@@ -53,8 +54,19 @@ impl Station {
         let listener = TcpListener::bind(address)?;
         let address = listener.local_addr()?;
         let (tell, told) = sync_channel(WAITING_MAX);
-        thread::spawn(move || accept(&listener, policy, &tell));
-        Ok(Self { address, told, newest: HashMap::new() })
+        let connections = Connections::default();
+        let shared = Arc::clone(&connections);
+        thread::spawn(move || accept(&listener, policy, &tell, &shared));
+        Ok(Self { address, told, newest: HashMap::new(), connections })
+    }
+
+    /// Ends the session of a router. What it said before may still come.
+    pub fn close(&self, router: IpAddr) {
+        let known = self.connections.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, stream)) = known.get(&router) {
+            // One that has ended already needs no more.
+            let _ = stream.shutdown(Shutdown::Both);
+        }
     }
 
     /// Returns the address that it listens at.
@@ -87,8 +99,12 @@ impl Iterator for Station {
     }
 }
 
-fn accept(listener: &TcpListener, policy: Policy, tell: &SyncSender<(IpAddr, u64, Told)>) {
-    let connections = Connections::default();
+fn accept(
+    listener: &TcpListener,
+    policy: Policy,
+    tell: &SyncSender<(IpAddr, u64, Told)>,
+    connections: &Connections,
+) {
     for (number, stream) in (0..).zip(listener.incoming()) {
         // A router that has gone before it was accepted.
         let Ok(stream) = stream else { continue };
@@ -110,7 +126,7 @@ fn accept(listener: &TcpListener, policy: Policy, tell: &SyncSender<(IpAddr, u64
         if tell.send((router, number, Told::Began)).is_err() {
             return;
         }
-        let (tell, connections) = (tell.clone(), Arc::clone(&connections));
+        let (tell, connections) = (tell.clone(), Arc::clone(connections));
         thread::spawn(move || {
             let mut session = Session::new(BufReader::with_capacity(1 << 16, stream), policy);
             for event in &mut session {
