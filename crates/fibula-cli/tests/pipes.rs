@@ -108,7 +108,8 @@ fn a_bad_line_ends_it_though_the_writer_waits() {
     let mut text = String::new();
     stdout.read_to_string(&mut text).unwrap();
     assert_eq!(text, "10.1.0.0/16\t192.0.2.3 dev eth1\n");
-    let said = "fibula: standard input, line 2: \"10.1.2\" is not an IPv4 or IPv6 address or prefix\n".to_string();
+    let said =
+        "fibula: standard input, line 2: \"10.1.2\" is not an IPv4 or IPv6 address or prefix\n".to_string();
     assert_eq!(end(child), (Some(2), said));
     drop(stdin);
 }

@@ -28,7 +28,7 @@ pub(crate) struct Arguments {
     /// What is followed: a file or `-`
     #[arg(required_unless_present = "bmp", conflicts_with = "bmp", value_name = "INPUT")]
     input: Option<String>,
-    /// Listen for routers that speak BMP (RFC 7854), as in [::]:11019
+    /// Listen for routers that speak BMP (RFC 7854), as in 192.0.2.1:11019
     #[arg(long, value_name = "ADDRESS")]
     bmp: Option<String>,
     /// Which routes of a router: those that its peers send, or what its policy leaves of them
