@@ -74,7 +74,12 @@ impl Table for Routes {
         0
     }
 
-    fn fill(asked: &Asked, next: &mut usize, most: usize, columns: &mut [Output<'_>]) -> Result<usize, String> {
+    fn fill(
+        asked: &Asked,
+        next: &mut usize,
+        most: usize,
+        columns: &mut [Output<'_>],
+    ) -> Result<usize, String> {
         let [prefix, family, length, values @ ..] = columns else {
             return Err(format!("{} columns, expected 4", columns.len()));
         };
