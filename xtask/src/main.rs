@@ -1,7 +1,7 @@
 //! The project's own tasks, for people and for continuous integration.
 //!
-//! `cargo xtask test` runs all of them but `dist`, DataFusion's and the whole of `hdl`. Each step can be
-//! run alone.
+//! `cargo xtask test` runs all of them but `dist`, DataFusion's and the whole of `hdl`. Each step
+//! can be run alone.
 
 mod aarch64;
 mod api;

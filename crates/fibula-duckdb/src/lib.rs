@@ -5,7 +5,7 @@
 //! | `fibula_lookup(table, address)` | the next hop of the longest match, as text |
 //! | `fibula_prefix(table, address)` | the prefix of the longest match, as text |
 //! | `fibula_contains(table, address)` | whether any route matches |
-//! | `fibula_routes(table)` | the routes: `prefix`, `family`, `length`, and `value` or a column for each field |
+//! | `fibula_routes(table)` | the routes: `prefix`, `family`, `length`, `value` or its fields |
 //!
 //! `table` is the path of a table in any format that fibula reads. `address` is an `INET`, text, an
 //! IPv4 address as an integer, or a `BLOB` of 4 or 16 bytes in network byte order. Null gives null,

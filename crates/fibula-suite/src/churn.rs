@@ -134,6 +134,7 @@ pub fn updates_in_any_order<A: Address>(engine: &Subject) {
 /// memory than one that is built. In order it is a tenth at most, both ways. In random order it is
 /// less than a third, because nodes of trees that split are between two thirds and wholly full.
 pub fn memory_after_a_life<A: Address>(engine: &Subject) {
+    type Order = fn(&mut Vec<u32>);
     const ROUTES: u32 = 12_000;
     const AT_ONCE: usize = 1000;
     let tables: [fn(u32) -> Route<A>; 4] = [
@@ -147,7 +148,7 @@ pub fn memory_after_a_life<A: Address>(engine: &Subject) {
         // Networks in a row, each with a next hop of its own.
         |at| Route { prefix: network(at, if A::BITS == 32 { 24 } else { 64 }), next_hop: NextHop(1 + at) },
     ];
-    let orders: [(fn(&mut Vec<u32>), f64); 3] = [
+    let orders: [(Order, f64); 3] = [
         (|_| {}, 1.1),
         (|order| order.reverse(), 1.1),
         (|order| order.sort_by_key(|&at| Random(at.into()).next()), 1.33),

@@ -375,7 +375,7 @@ fn chosen<'r>(rule: &Rule, all: &[Measured<'r>]) -> (Vec<Measured<'r>>, Option<S
     (rows, unmet)
 }
 
-/// Returns how many times the rows that it is compared with each row is, where a test compares rows.
+/// Returns how many times those that it is compared with each row is, where a test compares rows.
 fn ratios(test: &Test, rows: &[Measured<'_>], all: &[Measured<'_>]) -> Vec<Span> {
     let Test::Within { scale: Scale::Rows(other), .. } = test else { return Vec::new() };
     let ratio = |row: &Measured<'_>, other: &Measured<'_>| Span {

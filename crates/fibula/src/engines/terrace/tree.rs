@@ -75,9 +75,10 @@ impl<const LEAF: u32> Trees<LEAF> {
         Ok(Handle { origin, levels: size.levels, is_directory })
     }
 
-    /// Returns where leaf blocks of `len` intervals end. They have about the same number each; where
-    /// the interval `grows` has just come, those on both sides of it are [filled](Self::FILLED). So
-    /// routes that come in order leave full blocks behind them, in either direction.
+    /// Returns where leaf blocks of `len` intervals end. They have about the same number each;
+    /// where the interval `grows` has just come, those on both sides of it are
+    /// [filled](Self::FILLED). So routes that come in order leave full blocks behind them, in
+    /// either direction.
     fn cuts(len: usize, grows: Option<usize>) -> impl Iterator<Item = usize> {
         let blocks = grows.map_or_else(|| Self::leaf_blocks(len), |_| len.div_ceil(Self::TIGHT));
         let is_tight = blocks < len.div_ceil(Self::FILLED);
