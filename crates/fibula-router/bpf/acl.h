@@ -1,4 +1,4 @@
-/* ACLs: which packets of an interface are forwarded, by sets of lines (fibula-router/src/acl). A set
+/* ACLs: which packets of an interface are forwarded, by sets of lines (see src/acl). A set
  * has a bit for each line. The answers of the tables of sources and destinations are numbers of
  * sets, and arrays have one for each port, length and protocol. The lowest bit that is in all of
  * them is the line.
@@ -16,7 +16,7 @@ const volatile __u32 set_cells = 0;
 
 CELLS(acl_sets);
 
-/* Of each ACL, from 1 on, the sets of the values of fields, and the set of the lines that permit. */
+/* Of each ACL, from 1 on, the sets of the values of fields, and that of the lines that permit. */
 #define SOURCE_PORTS 0
 #define DESTINATION_PORTS (1 << 16)
 #define LENGTHS (2 << 16)

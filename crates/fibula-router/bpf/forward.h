@@ -273,7 +273,7 @@ INLINE enum source source_of(__u32 next_hop, __u32 routed)
     return found;
 }
 
-/* Whether a packet may come in by an interface, if `next_hop` leads to its source; FORWARDED if so. */
+/* FORWARDED if a packet may come in where `next_hop` leads to its source; else why not. */
 INLINE enum reason check_source(const struct interface *interface, __u32 next_hop, int is_ipv4)
 {
     __u32 rules = interface->rules & (is_ipv4 ? STRICT | LOOSE | KERNEL_STRICT | KERNEL_LOOSE : STRICT | LOOSE);

@@ -111,7 +111,11 @@ fn tell<A: Family>(plane: &mut Xdp, table: u32, told: &mut Told<A>) {
 
 /// Returns a plane with a route for each family, by adjacency 1.
 fn plain() -> Xdp {
-    let mut plane = unattached();
+    routed(unattached())
+}
+
+/// Gives a plane a route for each family, by adjacency 1, and starts it.
+fn routed(mut plane: Xdp) -> Xdp {
     one_adjacency_each(&mut plane, NextHop(1));
     let (mut ipv4, mut ipv6) = (Told::<u32>::new(), Told::<u128>::new());
     ipv4.announce("10.0.0.0/8".parse().unwrap(), 1);

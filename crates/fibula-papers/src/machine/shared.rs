@@ -22,7 +22,7 @@ pub(crate) struct Processor {
 }
 
 impl Processor {
-    /// Returns the lookups a cycle of so many cores. Groups fill one after the other.
+    /// Returns the lookups a cycle of a number of cores. Groups fill one after the other.
     pub(crate) fn rate(&self, cores: usize) -> f64 {
         let groups = cores.div_ceil(self.group);
         let machine = Machine { stations: vec![1; groups + 1], ..Machine::default() };
@@ -38,7 +38,7 @@ impl Processor {
         run(&machine, &(0..cores).map(thread).collect::<Vec<_>>(), LOOKUPS).rate
     }
 
-    /// Returns the share of a linear rate that so many cores reach.
+    /// Returns the share of a linear rate that a number of cores reaches.
     pub(crate) fn of_linear(&self, cores: usize) -> f64 {
         self.rate(cores) / (cores as f64 * self.rate(1))
     }

@@ -153,7 +153,7 @@ pub(super) fn table_7() -> Vec<Point> {
     each.collect()
 }
 
-/// Returns so many accesses, over the channels in turn.
+/// Returns a number of accesses, over the channels in turn.
 fn over_channels(accesses: usize) -> Vec<Access> {
     (0..accesses).map(|at| Access::Sram(at % CHANNELS)).collect()
 }

@@ -2,8 +2,7 @@
 //! the ports, and counts it.
 
 use crate::common::{Framed, adjacency, can_load_programs, checksum};
-use crate::{IN_10, Told, one_adjacency_each, tag, tell};
-use fibula::NextHop;
+use crate::{IN_10, routed, tag};
 use fibula_router::acl::{Acl, Packet, samples};
 use fibula_router::plane::xdp::{Attachment, Mode, Options, Reason, Verdict, Xdp};
 use fibula_router::plane::{AdjacencyId, Plane};
@@ -19,15 +18,7 @@ fn with_acls(acls: Vec<Acl>) -> Xdp {
         Attachment { tags: vec![8], ..lo() },
     ];
     let options = Options { name: "acls".into(), interfaces, mode: Mode::Unattached, acls, sample_rate: 0 };
-    let mut plane = Xdp::open(options).unwrap();
-    one_adjacency_each(&mut plane, NextHop(1));
-    let (mut ipv4, mut ipv6) = (Told::<u32>::new(), Told::<u128>::new());
-    ipv4.announce("10.0.0.0/8".parse().unwrap(), 1);
-    ipv6.announce("2001:db8::/32".parse().unwrap(), 1);
-    tell(&mut plane, 254, &mut ipv4);
-    tell(&mut plane, 254, &mut ipv6);
-    plane.start().unwrap();
-    plane
+    routed(Xdp::open(options).unwrap())
 }
 
 /// What is between a packet's addresses and its ports.

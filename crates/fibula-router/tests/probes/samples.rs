@@ -1,4 +1,4 @@
-//! Samples: the frames as they came, one of so many.
+//! Samples: one frame of `sample_rate`, as it came.
 
 use crate::common::{Framed, can_load_programs};
 use crate::{IN_10, IN_DB8};
