@@ -43,7 +43,6 @@ pub use bogons::bogons;
 pub use budget::{Budget, Bytes};
 pub use encoding::Encoding;
 pub use error::{Damage, Error, Place};
-pub use mrt::bmp;
 pub use report::{Kind, Note, Report};
 pub use source::{Content, Progress, Source};
 

@@ -1,6 +1,6 @@
 //! Routers that speak BMP, well and badly.
 
-use fibula_io::bmp::{LENGTH_MAX, PEERS_MAX, Policy, Session};
+use fibula_io::mrt::bmp::{LENGTH_MAX, PEERS_MAX, Policy, Session};
 use fibula_io::mrt::{Event, What};
 
 /// The header of a peer of IPv4, by the last byte of its address.
@@ -221,8 +221,8 @@ fn any_bytes_end() {
 mod station {
     use super::{monitoring, update};
     use fibula_io::Budget;
-    use fibula_io::bmp::{Policy, Station, Told};
     use fibula_io::follow::Followed;
+    use fibula_io::mrt::bmp::{Policy, Station, Told};
     use fibula_io::table::Value;
     use std::io::Write;
     use std::net::{IpAddr, SocketAddr, TcpStream};
