@@ -139,8 +139,10 @@ INLINE __u32 lowest(__u64 word)
 #define PERMITTED 0x10000
 #define UNMATCHED ((LINES - 1) | PERMITTED)
 
-static __attribute__((noinline)) __u32 first_line(const struct looked *looked)
+CALLED __u32 first_line(const struct looked *looked)
 {
+    if (!looked)
+        return UNMATCHED;
     for (__u32 cell = 0; cell < SET_CELLS && cell < set_cells; cell++) {
         const volatile __u64 *sets[SETS];
         for (__u32 at = 0; at < SETS; at++) {

@@ -229,6 +229,13 @@ INLINE struct fibula_ipv6 address6(const struct in6_addr *address)
     return (struct fibula_ipv6){.high = NET64(words[0]), .low = NET64(words[1])};
 }
 
+/* The answer for an address that is not what a packet is forwarded by. */
+INLINE __u32 beside6(__u32 table, const struct in6_addr *address)
+{
+    struct fibula_ipv6 host = address6(address);
+    return called6(table, host.high, host.low);
+}
+
 /* Whether any interface has rules about sources. Without them nothing of this is in the program. */
 const volatile __u32 has_checks = 0;
 
@@ -240,7 +247,7 @@ enum source {
 };
 
 /* The same, by one interface alone unless `routed` is 0. */
-INLINE enum source source_of(__u32 next_hop, __u32 routed)
+CALLED __u32 source_of(__u32 next_hop, __u32 routed)
 {
     __u32 action, bits;
     enum source found = UNEXPECTED;
@@ -305,16 +312,16 @@ INLINE int passes(struct xdp_md *ctx, __u32 acl, const struct packet *packet)
         const struct iphdr *ip = packet->header;
         if ((const void *)(ip + 1) > end)
             return 0;
-        looked.sets[SOURCE] = next_hop4(2 * acl - 2, NET32(ip->saddr));
-        looked.sets[DESTINATION] = next_hop4(2 * acl - 1, NET32(ip->daddr));
+        looked.sets[SOURCE] = called4(2 * acl - 2, NET32(ip->saddr));
+        looked.sets[DESTINATION] = called4(2 * acl - 1, NET32(ip->daddr));
         payload = payload4(ip, &protocol);
         look(&looked, packet, protocol, payload, end);
     } else {
         const struct ipv6hdr *ip = packet->header;
         if ((const void *)(ip + 1) > end)
             return 0;
-        looked.sets[SOURCE] = next_hop6(2 * acl - 2, address6(&ip->saddr));
-        looked.sets[DESTINATION] = next_hop6(2 * acl - 1, address6(&ip->daddr));
+        looked.sets[SOURCE] = beside6(2 * acl - 2, &ip->saddr);
+        looked.sets[DESTINATION] = beside6(2 * acl - 1, &ip->daddr);
         payload = payload6(ip, end, &protocol);
         look(&looked, packet, protocol, payload, end);
     }
@@ -347,7 +354,7 @@ INLINE int forward(struct xdp_md *ctx, lookup4 lookup_ipv4, lookup6 lookup_ipv6)
         return stays(&packet, reason);
     if (packet.protocol == NET16(ETH_P_IP)) {
         if (has_checks && interface.rules & (STRICT | LOOSE | KERNEL_STRICT | KERNEL_LOOSE)) {
-            next_hop = lookup_ipv4(ctx, interface.table, NET32(((const struct iphdr *)packet.header)->saddr));
+            next_hop = called4(interface.table, NET32(((const struct iphdr *)packet.header)->saddr));
             reason = check_source(&interface, next_hop, 1);
             if (reason != FORWARDED)
                 return stays(&packet, reason);
@@ -359,7 +366,7 @@ INLINE int forward(struct xdp_md *ctx, lookup4 lookup_ipv4, lookup6 lookup_ipv6)
     if ((const void *)((const struct ipv6hdr *)packet.header + 1) > (const void *)(long)ctx->data_end)
         return stays(&packet, MALFORMED);
     if (has_checks && interface.rules & (STRICT | LOOSE)) {
-        next_hop = lookup_ipv6(ctx, interface.table, address6(&((const struct ipv6hdr *)packet.header)->saddr));
+        next_hop = beside6(interface.table, &((const struct ipv6hdr *)packet.header)->saddr);
         reason = check_source(&interface, next_hop, 0);
         if (reason != FORWARDED)
             return stays(&packet, reason);

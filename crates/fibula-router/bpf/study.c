@@ -70,12 +70,6 @@ INLINE __u32 ours6(struct xdp_md *ctx, __u32 table, struct fibula_ipv6 address)
     return next_hop6(table, address);
 }
 
-/* A function of its own: the verifier follows it once, not once for each lookup of a run. */
-__attribute__((noinline)) __u32 called6(__u32 table, __u64 high, __u64 low)
-{
-    return next_hop6(table, (struct fibula_ipv6){.low = low, .high = high});
-}
-
 INLINE __u32 run6(struct xdp_md *ctx, __u32 table, struct fibula_ipv6 address)
 {
     return called6(table, address.high, address.low);
@@ -179,8 +173,11 @@ INLINE void addressed(struct ethhdr *ethernet)
     __builtin_memcpy(ethernet->h_dest, to.address, ETH_ALEN);
 }
 
-/* The generator: the frame that it gets, with another destination each time. The frames are used
- * again with all that the router wrote to them, so the other fields are set again too. */
+/* The place of the source whose destination is at `cursor`: half of the addresses away. */
+#define SOURCE(drawn) (((__u32)state.cursor + drawn / 2) & (drawn - 1))
+
+/* The generator: the frame that it gets, with another source and destination each time. The frames
+ * are used again with all that the router wrote to them, so the other fields are set again too. */
 SEC("xdp") int generate4(struct xdp_md *ctx)
 {
     struct ethhdr *ethernet = (void *)(long)ctx->data;
@@ -190,6 +187,7 @@ SEC("xdp") int generate4(struct xdp_md *ctx)
     if ((void *)(ip + 1) > (void *)(long)ctx->data_end)
         return XDP_ABORTED;
     addressed(ethernet);
+    ip->saddr = NET32(READ(__u32, ((struct cells){&addresses4, 0}), SOURCE(drawn4)));
     ip->daddr = NET32(READ(__u32, ((struct cells){&addresses4, 0}), (__u32)state.cursor++ & (drawn4 - 1)));
     ip->ttl = 64;
     ip->check = 0;
@@ -211,6 +209,10 @@ SEC("xdp") int generate6(struct xdp_md *ctx)
     if ((void *)(ip + 1) > (void *)(long)ctx->data_end)
         return XDP_ABORTED;
     addressed(ethernet);
+    address = READ(struct fibula_ipv6, ((struct cells){&addresses6, 0}), SOURCE(drawn6));
+    words = (void *)&ip->saddr;
+    words[0] = NET64(address.high);
+    words[1] = NET64(address.low);
     address = READ(struct fibula_ipv6, ((struct cells){&addresses6, 0}), (__u32)state.cursor++ & (drawn6 - 1));
     words = (void *)&ip->daddr;
     words[0] = NET64(address.high);

@@ -25,7 +25,7 @@ fn all_ways_are_timed_in_both_families() {
     let addresses6 = generate(&TraceKind::Prefix, &tables.ipv6, 512, 1).unwrap();
     let workload =
         Workload { ipv4: &tables.ipv4, ipv6: &tables.ipv6, addresses4: &addresses4, addresses6: &addresses6 };
-    let effort = Effort { rounds: 1, packets: 4096 };
+    let effort = Effort { rounds: 1, packets: 40_000 };
     let rows = study(&workload, effort).unwrap();
     let of = |what, ways: &[Way]| {
         let families = ["ipv4", "ipv6"].into_iter();

@@ -5,19 +5,21 @@ use crate::common::{Framed, adjacency, can_load_programs, checksum};
 use crate::{IN_10, routed, tag};
 use fibula_router::acl::{Acl, Packet, samples};
 use fibula_router::plane::xdp::{Attachment, Mode, Options, Reason, Verdict, Xdp};
-use fibula_router::plane::{AdjacencyId, Plane};
+use fibula_router::plane::{AdjacencyId, Plane, ReversePath};
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
-/// Returns a plane whose `lo` has the second ACL, and VLAN 7 of it the first.
+/// Returns a plane whose `lo` has the second ACL, and VLAN 7 of it the first. Its program looks at
+/// everything that it can look at, so that the kernel's verifier sees all of that at once.
 fn with_acls(acls: Vec<Acl>) -> Xdp {
     let lo = || Attachment::of("lo");
     let interfaces = vec![
         Attachment { acl: Some(1), ..lo() },
         Attachment { acl: Some(0), tags: vec![7], ..lo() },
         Attachment { tags: vec![8], ..lo() },
+        Attachment { tags: vec![9, 10], urpf: ReversePath::Strict, ..lo() },
     ];
-    let options = Options { name: "acls".into(), interfaces, mode: Mode::Unattached, acls, sample_rate: 0 };
+    let options = Options { name: "acls".into(), interfaces, mode: Mode::Unattached, acls, sample_rate: 1000 };
     routed(Xdp::open(options).unwrap())
 }
 

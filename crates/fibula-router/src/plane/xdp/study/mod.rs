@@ -7,16 +7,21 @@
 //! ```
 //! Everything of a run is on one processor, in one thread: generator, program and sink. Its
 //! processor time counts, so a busy machine makes the study longer and the figures little worse.
-//! The ways take turns, and a figure is the median of its rounds.
+//! The ways take turns, and a figure is the median of its rounds. A way that looks at more than the
+//! destination has a program and tables of its own.
 //!
 //! The thread has a network namespace of its own, in which it makes the interfaces and fills the
 //! kernel's own table. It ends with the thread.
 
+mod way;
+
+pub use way::Way;
+
+use super::Xdp;
 use super::cells::{CELL, Cells};
 use super::generation::{Source, cells_of};
 use super::interfaces::Interface;
 use super::tables::Family;
-use super::{Attachment, Mode, Options, Xdp};
 use crate::Error;
 use crate::plane::{Action, Adjacency, AdjacencyId, Plane, Routes};
 use aya::maps::{Array, LpmTrie, lpm_trie};
@@ -41,56 +46,6 @@ const BATCH: u32 = 64;
 
 /// The bytes of a frame, without its checksum.
 const FRAME: usize = 60;
-
-/// The program's way to look up.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Way {
-    /// Not at all: what everything else takes.
-    None,
-    /// In fibula's table.
-    Ours,
-    /// In the kernel's longest-prefix-match trie, `BPF_MAP_TYPE_LPM_TRIE`.
-    Trie,
-    /// In the kernel's own table, by `bpf_fib_lookup` without neighbours.
-    Kernel,
-    /// In no program: the kernel forwards, in that table.
-    Forwarding,
-}
-
-impl Way {
-    /// All ways.
-    pub const ALL: [Self; 5] = [Self::None, Self::Ours, Self::Trie, Self::Kernel, Self::Forwarding];
-
-    /// Those that look up inside a program.
-    pub const INSIDE: [Self; 4] = [Self::None, Self::Ours, Self::Trie, Self::Kernel];
-
-    fn name(self) -> &'static str {
-        match self {
-            Self::None => "none",
-            Self::Ours => "ours",
-            Self::Trie => "trie",
-            Self::Kernel | Self::Forwarding => "fib",
-        }
-    }
-
-    /// The program that packets meet.
-    fn program(self) -> String {
-        if self == Self::Forwarding { "pass".into() } else { format!("forward_{}", self.name()) }
-    }
-}
-
-impl std::fmt::Display for Way {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.pad(match self {
-            Self::None => "no lookup",
-            Self::Ours => "fibula",
-            Self::Trie => "LPM_TRIE",
-            Self::Kernel => "bpf_fib_lookup",
-            Self::Forwarding => "the kernel forwards",
-        })
-    }
-}
 
 /// A table of each family, and addresses to look up in it.
 #[derive(Clone, Copy, Debug)]
@@ -181,7 +136,11 @@ pub fn study(workload: &Workload<'_>, effort: Effort) -> Result<Vec<Row>, Error>
         })?;
         let mut study = prepare(workload)?;
         let mut rows = study.lookups(effort.rounds)?;
-        rows.extend(study.packets(effort.rounds, effort.packets)?);
+        let mut studies = vec![(Way::Ours, study)];
+        for way in Way::CHECKED {
+            studies.push((way, Study::set_up(workload, way, false)?));
+        }
+        rows.extend(packets(&mut studies, effort)?);
         Ok(rows)
     };
     std::thread::scope(|scope| match scope.spawn(measured).join() {
@@ -198,9 +157,9 @@ struct Study {
 }
 
 impl Study {
-    /// Makes interfaces, loads the programs and fills the tables. With `is_kept` the programs
-    /// compare no speeds, but keep each answer.
-    fn set_up(workload: &Workload<'_>, is_kept: bool) -> Result<Self, Error> {
+    /// Loads the programs for a way and fills the tables. With `is_kept` the programs compare no
+    /// speeds, but keep each answer.
+    fn set_up(workload: &Workload<'_>, way: Way, is_kept: bool) -> Result<Self, Error> {
         let drawn = [workload.addresses4.len(), workload.addresses6.len()];
         if !drawn.iter().all(|count| count.is_power_of_two() && *count >= DRAWN[0]) {
             let text = format!("{drawn:?} addresses: expected powers of two, at least {}", DRAWN[0]);
@@ -228,15 +187,7 @@ impl Study {
             ],
             pins: None,
         };
-        let interfaces = vec![Attachment::of(a1.name)];
-        let options = Options {
-            name: "study".into(),
-            interfaces,
-            mode: Mode::Unattached,
-            acls: Vec::new(),
-            sample_rate: 0,
-        };
-        let mut plane = Xdp::with_source(options, source)?;
+        let mut plane = Xdp::with_source(way.options(a1.name, workload)?, source)?;
         let greatest = workload.ipv4.max_next_hop().max(workload.ipv6.max_next_hop());
         let (interface, source, destination) = (b0.index, b0.address, b1.address);
         let adjacency =
@@ -254,7 +205,7 @@ impl Study {
         study.cells("addresses4", drawn[0], 4)?.store(0, words4);
         let words6: Vec<u32> = workload.addresses6.iter().flat_map(|address| words_of(*address)).collect();
         study.cells("addresses6", drawn[1], 16)?.store(0, words6.into_iter());
-        if !is_kept {
+        if !is_kept && way == Way::Ours {
             study.fill_trie("trie4", workload.ipv4, u32::to_be)?;
             study.fill_trie("trie6", workload.ipv6, |address| words_of(address.to_be()))?;
         }
@@ -321,33 +272,40 @@ impl Study {
 
     /// Times lookups in `rounds` rounds.
     fn lookups(&mut self, rounds: usize) -> Result<Vec<Row>, Error> {
-        self.medians(What::Lookup, &Way::INSIDE, rounds, |study, is_ipv4, way| {
+        medians(What::Lookup, &Way::INSIDE, rounds, |is_ipv4, way| {
             let (family, digit) = if is_ipv4 { (0, 4) } else { (1, 6) };
             // The kernel's are slow enough to be timed by fewer.
             let is_slow = matches!(way, Way::Trie | Way::Kernel);
-            let count = study.drawn[family] / if is_slow { 16 } else { 1 };
+            let count = self.drawn[family] / if is_slow { 16 } else { 1 };
             let program = format!("lookups{digit}_{}", way.name());
             let repeat = (count / DRAWN[family]).max(1) as u32;
-            Ok(study.run(&program, &[0; FRAME], repeat, TestRunAttrs::new())? / DRAWN[family] as f64)
+            Ok(self.run(&program, &[0; FRAME], repeat, TestRunAttrs::new())? / DRAWN[family] as f64)
         })
     }
 
-    /// Times packets in `rounds` rounds of `count` packets each. All of them have to arrive.
-    fn packets(&mut self, rounds: usize, count: u32) -> Result<Vec<Row>, Error> {
+    /// Sends `count` packets through the program of a way. All of them have to arrive. Returns the
+    /// nanoseconds of one.
+    fn send(&mut self, is_ipv4: bool, way: Way, count: u32) -> Result<f64, Error> {
         let _sink = self.attach("b1", "sink")?;
-        self.medians(What::Packet, &Way::ALL, rounds, |study, is_ipv4, way| {
-            let _program = study.attach("a1", &way.program())?;
-            let before = study.state()?[2];
-            let generator = if is_ipv4 { "generate4" } else { "generate6" };
-            let attributes = TestRunAttrs::new().xdp_live_frames(BATCH);
-            let nanoseconds = study.run(generator, &frame(is_ipv4), count, attributes)?;
-            let arrived = study.state()?[2] - before;
-            if arrived != u64::from(count) {
-                let error = std::io::Error::other(format!("{arrived} of {count} packets arrived"));
-                return Err(Error::System { what: format!("the study's {way}"), error });
-            }
-            Ok(nanoseconds)
-        })
+        let _program = self.attach("a1", &way.program())?;
+        let before = self.state()?[2];
+        let generator = if is_ipv4 { "generate4" } else { "generate6" };
+        let attributes = TestRunAttrs::new().xdp_live_frames(BATCH);
+        let nanoseconds = self.run(generator, &frame(is_ipv4), count, attributes)?;
+        let wrong = |what: String| {
+            Err(Error::System { what: format!("the study's {way}"), error: std::io::Error::other(what) })
+        };
+        let arrived = self.state()?[2] - before;
+        if arrived != u64::from(count) {
+            return wrong(format!("{arrived} of {count} packets arrived"));
+        }
+        let (samples, lost) = self.generation().samples()?;
+        // A round that is too short may have none.
+        let are_expected = way.samples() && count > 32 * way::SAMPLED;
+        if lost > 0 || samples.is_empty() && are_expected {
+            return wrong(format!("{} samples, and {lost} without room", samples.len()));
+        }
+        Ok(nanoseconds)
     }
 
     /// Runs a program on an interface until what is returned is dropped.
@@ -357,38 +315,45 @@ impl Study {
         let link = program.attach(interface, XdpMode::Driver).and_then(|id| program.take_link(id));
         link.map_err(|error| Error::of_chain(what, &error))
     }
+}
 
-    /// Runs ways of both families in turn, and returns the median of each.
-    fn medians(
-        &mut self,
-        what: What,
-        ways: &[Way],
-        rounds: usize,
-        mut run: impl FnMut(&mut Self, bool, Way) -> Result<f64, Error>,
-    ) -> Result<Vec<Row>, Error> {
-        let kinds = [true, false].into_iter().flat_map(|is_ipv4| ways.iter().map(move |&way| (is_ipv4, way)));
-        let mut figures: Vec<(bool, Way, Vec<f64>)> =
-            kinds.map(|(is_ipv4, way)| (is_ipv4, way, Vec::with_capacity(rounds))).collect();
-        for _ in 0..rounds {
-            for (is_ipv4, way, figures) in &mut figures {
-                figures.push(run(self, *is_ipv4, *way)?);
-            }
+/// Times packets of all ways. The study of a way that has none is the first.
+fn packets(studies: &mut [(Way, Study)], effort: Effort) -> Result<Vec<Row>, Error> {
+    medians(What::Packet, &Way::ALL, effort.rounds, |is_ipv4, way| {
+        let at = studies.iter().position(|(of, _)| *of == way).unwrap_or_default();
+        studies[at].1.send(is_ipv4, way, effort.packets)
+    })
+}
+
+/// Runs ways of both families in turn, and returns the median of each.
+fn medians(
+    what: What,
+    ways: &[Way],
+    rounds: usize,
+    mut run: impl FnMut(bool, Way) -> Result<f64, Error>,
+) -> Result<Vec<Row>, Error> {
+    let kinds = [true, false].into_iter().flat_map(|is_ipv4| ways.iter().map(move |&way| (is_ipv4, way)));
+    let mut figures: Vec<(bool, Way, Vec<f64>)> =
+        kinds.map(|(is_ipv4, way)| (is_ipv4, way, Vec::with_capacity(rounds))).collect();
+    for _ in 0..rounds {
+        for (is_ipv4, way, figures) in &mut figures {
+            figures.push(run(*is_ipv4, *way)?);
         }
-        let median = |(is_ipv4, way, mut figures): (bool, Way, Vec<f64>)| {
-            figures.sort_unstable_by(f64::total_cmp);
-            (is_ipv4, way, figures[figures.len() / 2])
-        };
-        let medians: Vec<(bool, Way, f64)> = figures.into_iter().map(median).collect();
-        let ours = |family| medians.iter().find(|row| (row.0, row.1) == (family, Way::Ours)).map(|row| row.2);
-        let row = |&(is_ipv4, way, ns): &(bool, Way, f64)| Row {
-            what,
-            family: if is_ipv4 { "ipv4" } else { "ipv6" },
-            way,
-            ns,
-            fibula_times: ns / ours(is_ipv4).expect("fibula is one of the ways"),
-        };
-        Ok(medians.iter().map(row).collect())
     }
+    let median = |(is_ipv4, way, mut figures): (bool, Way, Vec<f64>)| {
+        figures.sort_unstable_by(f64::total_cmp);
+        (is_ipv4, way, figures[figures.len() / 2])
+    };
+    let medians: Vec<(bool, Way, f64)> = figures.into_iter().map(median).collect();
+    let ours = |family| medians.iter().find(|row| (row.0, row.1) == (family, Way::Ours)).map(|row| row.2);
+    let row = |&(is_ipv4, way, ns): &(bool, Way, f64)| Row {
+        what,
+        family: if is_ipv4 { "ipv4" } else { "ipv6" },
+        way,
+        ns,
+        fibula_times: ns / ours(is_ipv4).expect("fibula is one of the ways"),
+    };
+    Ok(medians.iter().map(row).collect())
 }
 
 /// Sets a study up and compares all answers of the program with the tables' own.
@@ -399,7 +364,7 @@ fn prepare(workload: &Workload<'_>) -> Result<Study, Error> {
     for name in ["lo", "a0", "a1", "b0", "b1"] {
         ip(&format!("link set {name} up"))?;
     }
-    let mut kept = Study::set_up(workload, true)?;
+    let mut kept = Study::set_up(workload, Way::Ours, true)?;
     compare(workload.ipv4, workload.addresses4, &kept.answers(true)?)?;
     compare(workload.ipv6, workload.addresses6, &kept.answers(false)?)?;
     drop(kept);
@@ -422,7 +387,7 @@ fn prepare(workload: &Workload<'_>) -> Result<Study, Error> {
     }
     fill_kernel(workload.ipv4, GATEWAY4)?;
     fill_kernel(workload.ipv6, GATEWAY6)?;
-    Study::set_up(workload, false)
+    Study::set_up(workload, Way::Ours, false)
 }
 
 /// The neighbours that the kernel forwards to, of which it knows the sink's MAC address.
