@@ -68,25 +68,25 @@ def indices(table: Table[Any], column: Any, out: Any, how: How) -> Any:
     return table._indices_objects(column, how)
 
 
-def plain(table: Table[Any], column: Any, errors: Errors, type: Any = None) -> Any:
+def plain(table: Table[Any], column: Any, type: Any, how: How) -> Any:
     """Return the values of a column of PyArrow, each by itself: dicts as structs.
 
-    `type` is that of the values, by default what PyArrow takes them for.
+    `type` is that of the values; `how` has arguments of `Table.indices`.
     """
     import pyarrow as pa
 
-    found = table.indices(column, errors=errors)
+    found = table.indices(column, **how)
     values = table._dictionary(f"arrow {type}", lambda values: pa.array(values, type))
     if isinstance(found, pa.ChunkedArray):
         return pa.chunked_array([values.take(chunk) for chunk in found.chunks], values.type)
     return values.take(found)
 
 
-def contains(table: Table[Any], series: Any, errors: str, threads: int) -> Any:
+def contains(table: Table[Any], series: Any, **how: Any) -> Any:
     """Return whether a route matches each address of a Polars Series."""
     import polars as pl
 
-    return pl.Series(series.name, table._contains_arrow(_of_polars(series), errors, threads))
+    return pl.Series(series.name, table._contains_arrow(_of_polars(series), how))
 
 
 def _kind(column: Any) -> str:

@@ -30,15 +30,20 @@ def udf(
     *,
     type: pa.DataType | None = None,
     errors: Literal["raise", "null"] = "raise",
+    unmap: bool | str | None = None,
+    clean: bool = False,
 ) -> datafusion.ScalarUDF:
     """Return a function that looks addresses up, to be called or registered.
 
     `type` is that of the addresses, by default `pa.string()`; see `Table.lookup` for what it may
-    be. The values are of one Arrow type; a `dict` is a struct.
+    be, and what `errors`, `unmap` and `clean` say. The values are of one Arrow type; a `dict` is a
+    struct.
     """
     values = table._dictionary("arrow", pa.array).type
 
+    how = {"errors": errors, "unmap": unmap, "clean": clean}
+
     def answer(column: pa.Array) -> pa.Array:
-        return plain(table, column, errors, values)
+        return plain(table, column, values, how)
 
     return datafusion.udf(answer, [type or pa.string()], values, "stable", name)

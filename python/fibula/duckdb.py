@@ -30,20 +30,24 @@ def register(
     *,
     type: Literal["VARCHAR", "UINTEGER", "BLOB"] = "VARCHAR",
     errors: Literal["raise", "null"] = "raise",
+    unmap: bool | str | None = None,
+    clean: bool = False,
 ) -> None:
     """Make `name(address)` a function of a connection, which returns the value of a lookup.
 
     `type` is that of the addresses: text, IPv4 as `UINTEGER`, or 4 or 16 bytes. The values are
     all `str`, all `int`, or of another type that DuckDB and Arrow share: a `dict` is a `STRUCT`,
-    a `list` a list. `errors` is as in `Table.lookup`.
+    a `list` a list. `errors`, `unmap` and `clean` are as in `Table.lookup`.
 
     The function answers from the table as it is when a query runs. Values that are added later
     must be of the same type.
     """
     values = table._dictionary("arrow", pa.array).type
 
+    how = {"errors": errors, "unmap": unmap, "clean": clean}
+
     def answer(column: Any) -> Any:
-        return plain(table, column, errors, values)
+        return plain(table, column, values, how)
 
     create: Any = con.create_function  # its types name enumerations that are not public
     create(

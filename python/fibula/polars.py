@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import functools
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
@@ -27,47 +27,61 @@ from fibula import _columns, _fibula
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import Literal, TypedDict
+
+    from typing_extensions import Unpack
 
     from fibula._fibula import PolarsHandle, Table
 
-    Errors = Literal["raise", "null"]
+    class How(TypedDict, total=False):
+        """How addresses are read, as in `Table.lookup`."""
+
+        errors: Literal["raise", "null"]
+        threads: int
+        unmap: bool | str
+        clean: bool
+
     Question = Literal["lookup", "contains"]
 
 __all__ = ["Namespace"]
 
+_DEFAULT: How = {"errors": "raise", "threads": 1, "unmap": False, "clean": False}
 _LIBRARY = Path(_fibula.__file__)
 
 
 @pl.api.register_expr_namespace("fibula")
 class Namespace:
-    """What a column of addresses may be asked: `pl.col("src").fibula`."""
+    """What a column of addresses may be asked: `pl.col("src").fibula`.
+
+    `errors`, `threads`, `unmap` and `clean` are as in `Table.lookup`. An expression is made before
+    there are rows, so no address is unmapped unless `unmap` says so.
+    """
 
     def __init__(self, expr: pl.Expr) -> None:
         self._expr = expr
 
-    def lookup(self, table: Table[Any], *, errors: Errors = "raise", threads: int = 1) -> pl.Expr:
-        """Return the value of the longest prefix that matches; see `Table.lookup`."""
+    def lookup(self, table: Table[Any], **how: Unpack[How]) -> pl.Expr:
+        """Return the value of the longest prefix that matches."""
         dtype = table._dictionary("polars", _columns.polars_values).dtype
-        return self._ask("lookup", table, errors, threads, dtype)
+        return self._ask("lookup", table, dtype, how)
 
-    def prefix(self, table: Table[Any], *, errors: Errors = "raise", threads: int = 1) -> pl.Expr:
+    def prefix(self, table: Table[Any], **how: Unpack[How]) -> pl.Expr:
         """Return the longest prefix that matches, as text.
 
         The first use after a change makes a table of the prefixes, which takes a second for a
         million.
         """
-        return self._ask("lookup", table._prefixes(), errors, threads, pl.String)
+        return self._ask("lookup", table._prefixes(), pl.String, how)
 
-    def contains(self, table: Table[Any], *, errors: Errors = "raise", threads: int = 1) -> pl.Expr:
+    def contains(self, table: Table[Any], **how: Unpack[How]) -> pl.Expr:
         """Return whether any prefix matches; null for null, and for what is no address."""
-        return self._ask("contains", table, errors, threads, pl.Boolean)
+        return self._ask("contains", table, pl.Boolean, how)
 
-    def _ask(
-        self, question: Question, table: Table[Any], errors: Errors, threads: int, dtype: Any
-    ) -> pl.Expr:
+    def _ask(self, question: Question, table: Table[Any], dtype: Any, how: How) -> pl.Expr:
+        how = {**_DEFAULT, **how}
         handle = None
         if dtype != pl.Object and _calls_plugin():
-            handle = _fibula.PolarsHandle.of(table, question, errors, threads)
+            handle = _fibula.PolarsHandle.of(table, question, how)
         answers: Callable[[pl.Series], pl.Series]
         if handle is not None:
             # The plan keeps the handle as the function that it calls with the answers.
@@ -78,7 +92,7 @@ class Namespace:
                 if question == "lookup"
                 else functools.partial(_columns.contains, table)
             )
-            asked, answers = self._expr, functools.partial(ask, errors=errors, threads=threads)
+            asked, answers = self._expr, functools.partial(ask, **how)
         return asked.map_batches(answers, return_dtype=dtype, is_elementwise=True)
 
 
@@ -97,7 +111,7 @@ def _call(expr: pl.Expr, handle: PolarsHandle) -> pl.Expr:
 @functools.cache
 def _calls_plugin() -> bool:
     """Return whether this Polars calls the plugin, by trying: Polars has the versions compared."""
-    handle = _fibula.PolarsHandle.of(fibula.Table({"10.0.0.0/8": 0}), "contains", "raise", 1)
+    handle = _fibula.PolarsHandle.of(fibula.Table({"10.0.0.0/8": 0}), "contains", _DEFAULT)
     try:
         return handle is not None and pl.select(_call(pl.lit("10.0.0.1"), handle)).item() is True
     except (ImportError, pl.exceptions.PolarsError):

@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
 
+    from fibula._columns import How
+
     Errors = Literal["raise", "null"]
 
 __all__ = ["add", "map_in_arrow", "udf"]
@@ -54,11 +56,11 @@ def _opened(path: str, is_text: bool) -> fibula.Table[Any]:  # noqa: FBT001
     return fibula.open(path, convert=str if is_text else None)
 
 
-def _lookup(names: list[str], column: pa.Array, errors: Errors, type: pa.DataType) -> pa.Array:
+def _lookup(names: list[str], column: pa.Array, type: pa.DataType, how: How) -> pa.Array:
     answers = []
     for name in names:
         table = _opened(SparkFiles.get(name), pa.types.is_string(type))
-        answers.append(plain(table, column, errors, type))
+        answers.append(plain(table, column, type, how))
     return pc.coalesce(*answers)
 
 
@@ -69,18 +71,26 @@ def _names(snapshots: tuple[str, ...]) -> list[str]:
     return [Path(snapshot).name for snapshot in snapshots]
 
 
-def udf(*snapshots: str, errors: Errors = "null", type: str = "string") -> Callable[..., Any]:
+def udf(
+    *snapshots: str,
+    errors: Errors = "null",
+    type: str = "string",
+    unmap: bool | str | None = None,
+    clean: bool = False,
+) -> Callable[..., Any]:
     """Return a column function: address to the value of the longest prefix that matches.
 
     `snapshots` are the files that were given to `add`. Addresses are text, 4 or 16 bytes, or IPv4
     addresses as `LONG`. No route gives null, and so does what is no address, unless `errors` is
-    "raise". `type` is that of the values, as Spark writes it: text, or a struct of their fields.
+    "raise"; `unmap` and `clean` are as in `Table.lookup`. `type` is that of the values, as Spark
+    writes it: text, or a struct of their fields.
     `spark.udf.register("origin", ...)` makes it a function of SQL.
     """
     names, arrow = _names(snapshots), to_arrow_type(DataType.fromDDL(type))
+    how = {"errors": errors, "unmap": unmap, "clean": clean}
 
     def answer(column: pa.Array) -> pa.Array:
-        return _lookup(names, column, errors, arrow)
+        return _lookup(names, column, arrow, how)
 
     # The types of PySpark do not know this function yet.
     arrow_udf: Any = functions.arrow_udf  # type: ignore[attr-defined, unused-ignore]
@@ -95,6 +105,8 @@ def map_in_arrow(
     *snapshots: str,
     errors: Errors = "null",
     type: str = "string",
+    unmap: bool | str | None = None,
+    clean: bool = False,
 ) -> DataFrame:
     """Return a frame with the values of the addresses in `column` as a new column `into`.
 
@@ -103,10 +115,11 @@ def map_in_arrow(
     """
     names, spark_type = _names(snapshots), DataType.fromDDL(type)
     arrow = to_arrow_type(spark_type)
+    how = {"errors": errors, "unmap": unmap, "clean": clean}
 
     def answer(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
-            yield batch.append_column(into, _lookup(names, batch.column(column), errors, arrow))
+            yield batch.append_column(into, _lookup(names, batch.column(column), arrow, how))
 
     schema = StructType([*frame.schema.fields, StructField(into, spark_type)])
     return frame.mapInArrow(answer, schema)

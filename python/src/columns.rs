@@ -36,7 +36,7 @@ impl Lookups for Shared {
 ///
 /// # Errors
 /// `ValueError` if it is another text.
-pub(crate) fn invalid(errors: &str) -> PyResult<Invalid> {
+fn invalid(errors: &str) -> PyResult<Invalid> {
     match errors {
         "raise" => Ok(Invalid::Error),
         "null" => Ok(Invalid::Null),
@@ -44,25 +44,36 @@ pub(crate) fn invalid(errors: &str) -> PyResult<Invalid> {
     }
 }
 
+/// Which IPv6 addresses are taken for IPv4 ones.
+#[derive(FromPyObject)]
+enum Unmap {
+    /// The mapped ones, or none.
+    Mapped(bool),
+    /// Those of these kinds.
+    Kinds(String),
+}
+
 /// How a column is read, as Python passes it on.
 #[derive(FromPyObject)]
-struct Asked {
+pub(crate) struct Asked {
     #[pyo3(item)]
     errors: String,
     #[pyo3(item)]
-    threads: usize,
+    pub(crate) threads: usize,
     /// `None` to look at the column.
     #[pyo3(item)]
-    unmap: Option<String>,
+    unmap: Option<Unmap>,
     #[pyo3(item)]
     clean: bool,
 }
 
 impl Asked {
     /// Returns how; `is_mapped` says whether most addresses of the column are IPv4-mapped.
-    fn how(&self, py: Python<'_>, is_mapped: impl FnOnce() -> bool) -> PyResult<How> {
+    pub(crate) fn how(&self, py: Python<'_>, is_mapped: impl FnOnce() -> bool) -> PyResult<How> {
         let embedded = match &self.unmap {
-            Some(kinds) => {
+            Some(Unmap::Mapped(true)) => Embedded::mapped(),
+            Some(Unmap::Mapped(false)) => Embedded::default(),
+            Some(Unmap::Kinds(kinds)) => {
                 kinds.parse().map_err(|error: fibula::Error| PyValueError::new_err(error.to_string()))?
             }
             None if is_mapped() => {
@@ -212,20 +223,14 @@ impl Table {
     }
 
     /// As `_indices_arrow`, but returns whether there is an index.
-    fn _contains_arrow(
-        &self,
-        py: Python<'_>,
-        column: AnyArray,
-        errors: &str,
-        threads: usize,
-    ) -> PyResult<PyChunkedArray> {
-        let invalid = invalid(errors)?;
+    fn _contains_arrow(&self, py: Python<'_>, column: AnyArray, how: Asked) -> PyResult<PyChunkedArray> {
+        let read = how.how(py, || false)?;
         let (chunks, _) = column.into_chunked_array()?.into_inner();
         let contains = |slice: &dyn Array| {
-            Ok(Arc::new(fibula_arrow::contains(slice, &self.shared, invalid)?) as ArrayRef)
+            Ok(Arc::new(fibula_arrow::contains(slice, &self.shared, read.clone())?) as ArrayRef)
         };
         let answers =
-            self.shared.detached(py, || each_chunk(&chunks, threads, contains))?.map_err(error_of)?;
+            self.shared.detached(py, || each_chunk(&chunks, how.threads, contains))?.map_err(error_of)?;
         PyChunkedArray::try_new(answers, Arc::new(Field::new("", DataType::Boolean, true)))
     }
 
@@ -376,18 +381,10 @@ fn asked<'py>(
     unmap: Option<&Bound<'py, PyAny>>,
     clean: bool,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let kinds = match unmap {
-        None => None,
-        Some(unmap) => Some(match unmap.extract::<bool>() {
-            Ok(true) => "mapped".to_owned(),
-            Ok(false) => "none".to_owned(),
-            Err(_) => unmap.extract::<String>()?,
-        }),
-    };
     let how = PyDict::new(py);
     how.set_item("errors", errors)?;
     how.set_item("threads", threads)?;
-    how.set_item("unmap", kinds)?;
+    how.set_item("unmap", unmap)?;
     how.set_item("clean", clean)?;
     Ok(how)
 }

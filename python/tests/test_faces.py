@@ -45,6 +45,8 @@ def test_duckdb_integers_and_errors():
     with pytest.raises(duckdb.Error, match='"nobody" is not an IPv4 or IPv6 address'):
         con.execute("SELECT asn('nobody')").fetchall()
     assert con.execute("SELECT asn_or_null('nobody')").fetchall() == [(None,)]
+    fibula.duckdb.register(con, table, "asn_clean", unmap=True, clean=True)
+    assert con.execute("SELECT asn_clean('[::ffff:11.1.1.1]:53')").fetchall() == [(64501,)]
     table.insert("11.1.0.0/16", 7)
     assert con.execute("SELECT asn('11.1.1.1')").fetchall() == [(7,)]
 
@@ -56,6 +58,9 @@ def test_datafusion():
     context.from_pydict({"src": ROWS, "n": list(range(len(ROWS)))}, name="flows")
     found = context.sql("SELECT site(src) AS site FROM flows ORDER BY n").to_pydict()
     assert found["site"] == LOOKUP
+    context.register_udf(fibula.datafusion.udf(table, "clean", unmap=True, clean=True))
+    found = context.sql("SELECT clean('[::ffff:10.1.2.3]:53') AS site").to_pydict()
+    assert found["site"] == ["lab"]
     empty = context.sql("SELECT site(src) AS site FROM flows WHERE n < 0").to_pydict()
     assert not any(empty.values())
     with pytest.raises(Exception, match='"nobody" is not an IPv4 or IPv6 address'):

@@ -58,6 +58,22 @@ def test_answers(engine, src):
     assert found["n"].to_list() == list(range(len(ROWS)))
 
 
+def test_what_is_around_and_within_addresses(src):
+    table = fibula.Table(ROUTES)
+    frame = pl.DataFrame({"src": ["[::ffff:10.1.2.3]:53", "2002:a02:304::1", "10.2.3.4/32"]})
+    how = {"unmap": "mapped,6to4", "clean": True}
+    found = frame.select(
+        site=src.lookup(table, **how),
+        prefix=src.prefix(table, **how),
+        known=src.contains(table, **how),
+        as_written=src.lookup(table, errors="null"),
+    )
+    assert found["site"].to_list() == ["lab", "corp", "corp"]
+    assert found["prefix"].to_list() == ["10.1.0.0/16", "10.0.0.0/8", "10.0.0.0/8"]
+    assert found["known"].to_list() == [True] * 3
+    assert found["as_written"].to_list() == [None] * 3
+
+
 def test_changes_are_seen_and_rows_named(src):
     table = fibula.Table(ROUTES)
     frame = pl.DataFrame({"src": ["10.1.2.3", "10.1.2"]})

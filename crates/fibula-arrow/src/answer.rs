@@ -8,9 +8,11 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::UInt32Type;
 use arrow_array::{Array, ArrayRef, BooleanArray, StringArray, UInt32Array};
 use arrow_buffer::{BooleanBuffer, NullBuffer, OffsetBuffer};
-use fibula::{IpPrefix, NextHop, Table};
+use fibula::{Address, IpPrefix, NextHop, Table};
 use fibula_io::address::Found;
+use std::fmt::Display;
 use std::io::Write;
+use std::net::IpAddr;
 use std::sync::Arc;
 
 /// Looks up a column: the index of the answer for each row, as [`Lookups`] gives it. Null where no
@@ -63,7 +65,7 @@ pub fn lookup_counted(
 }
 
 /// Looks up a column: whether any route matches each row's address. Null where the row is null or,
-/// unless that is an error, invalid.
+/// unless that is an error, invalid. `how` is a [`How`] or an [`Invalid`].
 ///
 /// ```
 /// use fibula::{IpPrefix, Table};
@@ -82,9 +84,9 @@ pub fn lookup_counted(
 pub fn contains(
     column: &dyn Array,
     lookups: &(impl Lookups + ?Sized),
-    invalid: Invalid,
+    how: impl Into<How>,
 ) -> Result<BooleanArray, Error> {
-    let (array, _) = dictionary::answer(column, &invalid.into(), |column, how| {
+    let (array, _) = dictionary::answer(column, &how.into(), |column, how| {
         let mut found = vec![None; column.len()];
         let counts = each_chunk(column, how, |first, chunk| {
             chunk.look_up_apart(lookups);
@@ -116,23 +118,58 @@ pub fn contains(
 /// # Errors
 /// As [`lookup`], and if the text of an array's prefixes is longer than 2 GiB.
 pub fn prefixes<V: Sync>(column: &dyn Array, table: &Table<V>, how: &How) -> Result<StringArray, Error> {
+    texts(column, how, |chunk, found: &mut [Option<IpPrefix>]| {
+        chunk.look_up_apart(table);
+        for (row, index) in chunk.ipv4.answers() {
+            found[row] = table.get_index_ipv4(index).map(|(prefix, _)| prefix.into());
+        }
+        for (row, index) in chunk.ipv6.answers() {
+            found[row] = table.get_index_ipv6(index).map(|(prefix, _)| prefix.into());
+        }
+    })
+}
+
+/// Returns the addresses of a column as canonical text, as [`How`] says to read them: an IPv6
+/// address that holds one of IPv4 becomes that. Null where there is none.
+///
+/// ```
+/// use fibula_arrow::{Embedded, How, addresses};
+/// let column = arrow_array::StringArray::from(vec!["[2001:DB8::1]:443", "::ffff:192.0.2.1", "-"]);
+/// let how = How { clean: true, embedded: Embedded::mapped(), ..Default::default() };
+/// let texts = addresses(&column, &how).unwrap();
+/// assert_eq!(texts.iter().collect::<Vec<_>>(), [Some("2001:db8::1"), Some("192.0.2.1"), None]);
+/// ```
+///
+/// # Errors
+/// As [`lookup`], and if the text of an array's addresses is longer than 2 GiB.
+pub fn addresses(column: &dyn Array, how: &How) -> Result<StringArray, Error> {
+    texts(column, how, |chunk, found: &mut [Option<IpAddr>]| {
+        for (row, address) in chunk.ipv4.addresses() {
+            found[row] = Some(address.to_ip());
+        }
+        for (row, address) in chunk.ipv6.addresses() {
+            found[row] = Some(address.to_ip());
+        }
+    })
+}
+
+/// Returns the texts that `find` sets for the rows of each chunk.
+fn texts<T: Copy + Display>(
+    column: &dyn Array,
+    how: &How,
+    find: impl Fn(&mut Chunk, &mut [Option<T>]),
+) -> Result<StringArray, Error> {
     let (array, _) = dictionary::answer(column, how, |column, how| {
         let (mut text, mut lengths) = (Vec::new(), Vec::with_capacity(column.len()));
-        let mut found: Vec<Option<IpPrefix>> = Vec::new();
+        let mut found: Vec<Option<T>> = Vec::new();
         let counts = each_chunk(column, how, |_, chunk| {
-            chunk.look_up_apart(table);
             found.clear();
             found.resize(chunk.rows(), None);
-            for (row, index) in chunk.ipv4.answers() {
-                found[row] = table.get_index_ipv4(index).map(|(prefix, _)| prefix.into());
-            }
-            for (row, index) in chunk.ipv6.answers() {
-                found[row] = table.get_index_ipv6(index).map(|(prefix, _)| prefix.into());
-            }
-            for prefix in &found {
+            find(chunk, &mut found);
+            for one in &found {
                 let before = text.len();
                 // Memory can always be written.
-                let _ = prefix.iter().try_for_each(|prefix| write!(text, "{prefix}"));
+                let _ = one.iter().try_for_each(|one| write!(text, "{one}"));
                 lengths.push(text.len() - before);
             }
         })?;
@@ -144,7 +181,7 @@ pub fn prefixes<V: Sync>(column: &dyn Array, table: &Table<V>, how: &How) -> Res
 /// Returns the array of the texts of `lengths`, which follow one another. A text without a byte is
 /// null.
 fn strings(text: Vec<u8>, lengths: &[usize]) -> Result<ArrayRef, Error> {
-    i32::try_from(text.len()).map_err(|_| Error::other("the prefixes of one array are longer than 2 GiB"))?;
+    i32::try_from(text.len()).map_err(|_| Error::other("the texts of one array are longer than 2 GiB"))?;
     let offsets = OffsetBuffer::from_lengths(lengths.iter().copied());
     let found = BooleanBuffer::collect_bool(lengths.len(), |row| lengths[row] != 0);
     let array = StringArray::try_new(offsets, text.into(), nulls(found)).map_err(Error::other)?;

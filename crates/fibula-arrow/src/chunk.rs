@@ -42,6 +42,12 @@ impl<A: Address> Half<A> {
         self.count += 1;
     }
 
+    /// Returns the row of each address, and the address.
+    pub(crate) fn addresses(&self) -> impl Iterator<Item = (usize, A)> {
+        let rows = self.rows[..self.count].iter().map(|&row| usize::from(row));
+        rows.zip(self.addresses[..self.count].iter().copied())
+    }
+
     /// Returns the row and the answer of each address.
     pub(crate) fn answers(&self) -> impl Iterator<Item = (usize, NextHop)> {
         let rows = self.rows[..self.count].iter().map(|&row| usize::from(row));

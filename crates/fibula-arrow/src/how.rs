@@ -34,7 +34,7 @@ pub enum Invalid {
 /// assert_eq!((counts.answered, counts.unanswered()), (2, 1));
 /// # Ok::<(), fibula::Error>(())
 /// ```
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct How {
     /// What is made of rows that hold no address.
     pub invalid: Invalid,

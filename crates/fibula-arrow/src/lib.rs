@@ -64,7 +64,7 @@ mod plain;
 mod values;
 
 pub use address::address;
-pub use answer::{contains, lookup, lookup_counted, prefixes};
+pub use answer::{addresses, contains, lookup, lookup_counted, prefixes};
 pub use compiled::Compiled;
 pub use error::Error;
 pub use fibula_io::address::Embedded;

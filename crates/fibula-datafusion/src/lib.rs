@@ -31,32 +31,32 @@ use arrow_array::{ArrayRef, new_empty_array, new_null_array};
 use arrow_schema::DataType;
 use datafusion_common::{DataFusionError, Result, ScalarValue, internal_err};
 use datafusion_expr::{ColumnarValue, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility};
-use fibula_arrow::{Compiled, Invalid, Values};
+use fibula_arrow::{Compiled, How, Values};
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 /// Returns a function `name(address)`: the value of the longest prefix that matches, of the type of
 /// the table's values; null where none matches. Values of several fields are structs. O(1) a row.
 ///
-/// `invalid` says what an address that is none gives: null, or an error that names its row of a
-/// batch.
+/// [`How`], or [`Invalid`](fibula_arrow::Invalid) alone, says what is read as an address, and what
+/// one that is none gives: null, or an error that names its row of a batch.
 #[must_use]
-pub fn lookup(name: &str, compiled: Arc<Compiled>, invalid: Invalid) -> ScalarUDF {
-    function(name, Question::Lookup, compiled, invalid)
+pub fn lookup(name: &str, compiled: Arc<Compiled>, how: impl Into<How>) -> ScalarUDF {
+    function(name, Question::Lookup, compiled, how.into())
 }
 
 /// Returns a function `name(address)`: whether any prefix matches. O(1) a row.
 ///
-/// `invalid` is as [`lookup`]'s.
+/// `how` is as [`lookup`]'s.
 #[must_use]
-pub fn contains(name: &str, compiled: Arc<Compiled>, invalid: Invalid) -> ScalarUDF {
-    function(name, Question::Contains, compiled, invalid)
+pub fn contains(name: &str, compiled: Arc<Compiled>, how: impl Into<How>) -> ScalarUDF {
+    function(name, Question::Contains, compiled, how.into())
 }
 
-fn function(name: &str, question: Question, compiled: Arc<Compiled>, invalid: Invalid) -> ScalarUDF {
+fn function(name: &str, question: Question, compiled: Arc<Compiled>, how: How) -> ScalarUDF {
     let signature = Signature::any(1, Volatility::Immutable);
     let values = Values::structs(compiled.next_hops());
-    ScalarUDF::from(Function { name: name.to_owned(), signature, question, compiled, values, invalid })
+    ScalarUDF::from(Function { name: name.to_owned(), signature, question, compiled, values, how })
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -72,7 +72,7 @@ struct Function {
     question: Question,
     compiled: Arc<Compiled>,
     values: Values,
-    invalid: Invalid,
+    how: How,
 }
 
 impl Function {
@@ -89,9 +89,9 @@ impl Function {
             return Ok(new_null_array(&self.data_type(), column.len()));
         }
         let answer = match self.question {
-            Question::Lookup => fibula_arrow::lookup(column, &*self.compiled, self.invalid)
-                .map(|indices| self.values.plain(&indices)),
-            Question::Contains => fibula_arrow::contains(column, &*self.compiled, self.invalid)
+            Question::Lookup => fibula_arrow::lookup_counted(column, &*self.compiled, &self.how)
+                .map(|(indices, _)| self.values.plain(&indices)),
+            Question::Contains => fibula_arrow::contains(column, &*self.compiled, self.how.clone())
                 .map(|contained| Arc::new(contained) as ArrayRef),
         };
         answer.map_err(|error| DataFusionError::Execution(format!("{}: {error}", self.name)))
@@ -101,8 +101,8 @@ impl Function {
 /// Two functions are one if they answer the same from the same compiled table.
 impl PartialEq for Function {
     fn eq(&self, other: &Self) -> bool {
-        let of = |function: &Self| (function.question, function.invalid);
-        self.name == other.name && of(self) == of(other) && Arc::ptr_eq(&self.compiled, &other.compiled)
+        let is_same = (&self.name, self.question, &self.how) == (&other.name, other.question, &other.how);
+        is_same && Arc::ptr_eq(&self.compiled, &other.compiled)
     }
 }
 
@@ -110,7 +110,7 @@ impl Eq for Function {}
 
 impl Hash for Function {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        (&self.name, self.question, self.invalid, Arc::as_ptr(&self.compiled)).hash(state);
+        (&self.name, self.question, &self.how, Arc::as_ptr(&self.compiled)).hash(state);
     }
 }
 

@@ -4,7 +4,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::UInt32Type;
 use arrow_array::{Array, ArrayRef, RecordBatch, StringArray, StringViewArray, UInt32Array};
 use datafusion::prelude::SessionContext;
-use fibula_arrow::{Compiled, Invalid};
+use fibula_arrow::{Compiled, Embedded, How, Invalid};
 use std::sync::Arc;
 
 const ADDRESSES: [Option<&str>; 5] =
@@ -12,13 +12,14 @@ const ADDRESSES: [Option<&str>; 5] =
 const ORIGINS: [Option<u32>; 5] = [Some(64501), None, Some(64500), None, Some(64502)];
 
 /// A context with the functions, and the tables `flows` (text), `views` and `numbers` (integers).
-fn context(invalid: Invalid) -> SessionContext {
+fn context(how: impl Into<How>) -> SessionContext {
+    let how = how.into();
     let text = b"10.0.0.0/8 64500\n10.1.0.0/16 64501\n2001:db8::/32 64502\n";
     let tables = fibula_io::table::parse(text, &fibula_io::table::ReadOptions::default()).unwrap().tables;
     let compiled = Arc::new(Compiled::of_tables(&tables).unwrap());
     let context = SessionContext::new();
-    context.register_udf(fibula_datafusion::lookup("origin", Arc::clone(&compiled), invalid));
-    context.register_udf(fibula_datafusion::contains("known", compiled, invalid));
+    context.register_udf(fibula_datafusion::lookup("origin", Arc::clone(&compiled), how.clone()));
+    context.register_udf(fibula_datafusion::contains("known", compiled, how));
     let numbers = UInt32Array::from(vec![0x0A01_0203, 0x0A02_0304, 0xC000_0201]);
     let columns: [(&str, ArrayRef); 3] = [
         ("flows", Arc::new(StringArray::from(ADDRESSES.to_vec()))),
@@ -77,6 +78,9 @@ async fn what_is_no_address_is_null_or_an_error_and_another_type_one_of_the_plan
     assert!(error.contains("\"nobody\" is not an IPv4 or IPv6 address"), "{error}");
     let found = ask(&context(Invalid::Null), "SELECT origin('nobody')").await.unwrap();
     assert!(found.is_null(0));
+    let how = How { clean: true, embedded: Embedded::mapped(), ..How::default() };
+    let found = ask(&context(how), "SELECT origin('[::ffff:10.1.2.3]:53')").await.unwrap();
+    assert_eq!(found.as_primitive::<UInt32Type>().value(0), 64501);
     let error = context(Invalid::Null).sql("SELECT origin(1.5)").await.unwrap_err().to_string();
     assert!(error.contains("holds no addresses"), "{error}");
 }

@@ -1,11 +1,11 @@
-//! `fibula_lookup`, `fibula_prefix` and `fibula_contains`.
+//! `fibula_lookup`, `fibula_prefix`, `fibula_contains` and `fibula_address`.
 
 use crate::addresses::{self, Addresses};
 use crate::duckdb::{Database, Output, Type, Vector};
 use crate::function::Scalar;
-use crate::tables::{NextHops, Open};
+use crate::tables::{Named, NextHops};
 use fibula::Table;
-use fibula_arrow::{Invalid, Texts, contains, lookup, prefixes};
+use fibula_arrow::{How, Invalid, Texts, contains, lookup, prefixes};
 use std::cell::RefCell;
 use std::ffi::CStr;
 use std::ops::Range;
@@ -14,25 +14,27 @@ use std::ops::Range;
 pub(crate) fn register(database: &Database) -> Result<(), String> {
     database.add_scalar::<Asked<Lookup>>()?;
     database.add_scalar::<Asked<Prefix>>()?;
-    database.add_scalar::<Asked<Contains>>()
+    database.add_scalar::<Asked<Contains>>()?;
+    database.add_scalar::<Asked<Address>>()
 }
 
-/// What is asked of a table about addresses.
+/// What is asked about addresses.
 trait Question: 'static {
     const NAME: &'static CStr;
     const RETURNS: Type;
-    type Table: Open;
+    /// Whom it is asked: a table, mostly.
+    type Of: Named;
 
     /// Sets some rows to what is answered for their addresses.
     fn answer(
-        table: &Self::Table,
+        of: &Self::Of,
         addresses: &Addresses<'_>,
         rows: Range<usize>,
         output: &mut Output<'_>,
     ) -> Result<(), String>;
 }
 
-/// The function of a question: of a table's path and an address.
+/// The function of a question: of a name, such as a table's path, and an address.
 struct Asked<Q>(Q);
 
 impl<Q: Question> Scalar for Asked<Q> {
@@ -41,15 +43,15 @@ impl<Q: Question> Scalar for Asked<Q> {
     const SECOND: &'static [Type] = addresses::TYPES;
     const RETURNS: Type = Q::RETURNS;
 
-    fn call(paths: &Vector<'_>, addresses: &Vector<'_>, output: &mut Output<'_>) -> Result<(), String> {
+    fn call(names: &Vector<'_>, addresses: &Vector<'_>, output: &mut Output<'_>) -> Result<(), String> {
         let addresses = Addresses::new(addresses);
-        paths.each_run(|first, rows, path| {
-            let Some(path) = path else {
+        names.each_run(|first, rows, name| {
+            let Some(name) = name else {
                 (first..first + rows).for_each(|row| output.set_null(row));
                 return Ok(());
             };
-            let path = str::from_utf8(path).map_err(|error| error.to_string())?;
-            Q::answer(&*Q::Table::at(path)?, &addresses, first..first + rows, output)
+            let name = str::from_utf8(name).map_err(|error| error.to_string())?;
+            Q::answer(&*Q::Of::at(name)?, &addresses, first..first + rows, output)
         })
     }
 }
@@ -79,7 +81,7 @@ struct Lookup;
 impl Question for Lookup {
     const NAME: &'static CStr = c"fibula_lookup";
     const RETURNS: Type = Type::Varchar;
-    type Table = NextHops;
+    type Of = NextHops;
 
     fn answer(
         table: &NextHops,
@@ -109,7 +111,7 @@ struct Prefix;
 impl Question for Prefix {
     const NAME: &'static CStr = c"fibula_prefix";
     const RETURNS: Type = Type::Varchar;
-    type Table = Table<()>;
+    type Of = Table<()>;
 
     fn answer(
         table: &Table<()>,
@@ -130,7 +132,7 @@ struct Contains;
 impl Question for Contains {
     const NAME: &'static CStr = c"fibula_contains";
     const RETURNS: Type = Type::Boolean;
-    type Table = NextHops;
+    type Of = NextHops;
 
     fn answer(
         table: &NextHops,
@@ -142,6 +144,28 @@ impl Question for Contains {
         let found = contains(&addresses.array(rows)?, &table.compiled, Invalid::Null);
         let found = found.map_err(|error| error.to_string())?;
         set_rows(output, first, found.iter(), Output::set_boolean);
+        Ok(())
+    }
+}
+
+/// The address itself, as it is written usually.
+struct Address;
+
+impl Question for Address {
+    const NAME: &'static CStr = c"fibula_address";
+    const RETURNS: Type = Type::Varchar;
+    type Of = How;
+
+    fn answer(
+        how: &How,
+        addresses: &Addresses<'_>,
+        rows: Range<usize>,
+        output: &mut Output<'_>,
+    ) -> Result<(), String> {
+        let first = rows.start;
+        let texts = fibula_arrow::addresses(&addresses.array(rows)?, how);
+        let texts = texts.map_err(|error| error.to_string())?;
+        set_rows(output, first, texts.iter(), Output::set_text);
         Ok(())
     }
 }

@@ -3,7 +3,7 @@
 use crate::duckdb::Texts;
 use fibula::snapshot::Snapshot;
 use fibula::{Address, IpPrefix, Prefix, Rib, Table};
-use fibula_arrow::Compiled;
+use fibula_arrow::{Compiled, How};
 use fibula_io::table::{ReadOptions, read};
 use fibula_io::{Source, snapshot};
 use std::path::Path;
@@ -20,11 +20,27 @@ pub(crate) trait Open: Send + Sync + Sized + 'static {
 
     /// Returns the tables that are kept.
     fn kept() -> &'static Kept<Self>;
+}
 
-    /// Returns the table of a file, which is opened if it is not kept or has changed since. Asks
-    /// the system for the state of the file.
+/// What the first argument of a function names.
+pub(crate) trait Named: Sized {
+    /// Returns what has this name.
+    fn at(name: &str) -> Result<Arc<Self>, String>;
+}
+
+/// The table of a file, which is opened if it is not kept or has changed since. Asks the system for
+/// the state of the file.
+impl<T: Open> Named for T {
     fn at(path: &str) -> Result<Arc<Self>, String> {
         Self::kept().at(path)
+    }
+}
+
+/// How addresses are read that are not as they should be: the kinds that hold one of IPv4.
+impl Named for How {
+    fn at(kinds: &str) -> Result<Arc<Self>, String> {
+        let embedded = kinds.parse().map_err(|error: fibula::Error| error.to_string())?;
+        Ok(Arc::new(Self { clean: true, embedded, ..Self::default() }))
     }
 }
 

@@ -15,7 +15,7 @@
 
 mod abi;
 
-use crate::columns::{each_chunk, invalid};
+use crate::columns::{Asked, each_chunk};
 use crate::table::Table;
 use arrow_array::cast::AsArray;
 use arrow_array::types::UInt32Type;
@@ -23,7 +23,7 @@ use arrow_array::{Array, ArrayRef};
 use arrow_schema::DataType;
 use arrow_select::concat::concat;
 use arrow_select::take::take;
-use fibula_arrow::Invalid;
+use fibula_arrow::How;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
@@ -40,7 +40,7 @@ static SOURCES: RwLock<BTreeMap<Vec<u8>, Arc<Source>>> = RwLock::new(BTreeMap::n
 struct Source {
     table: Py<Table>,
     question: Question,
-    invalid: Invalid,
+    how: How,
     threads: usize,
 }
 
@@ -108,7 +108,7 @@ impl PolarsHandle {
     /// Returns the handle of a question, "lookup" or "contains", about a table. `None` if Arrow has
     /// no type for the answers.
     #[staticmethod]
-    fn of(table: Bound<'_, Table>, question: &str, errors: &str, threads: usize) -> PyResult<Option<Self>> {
+    fn of(table: Bound<'_, Table>, question: &str, how: Asked) -> PyResult<Option<Self>> {
         static NUMBER: AtomicU64 = AtomicU64::new(1);
         /// The protocol that Polars pickles keywords by.
         const PROTOCOL: u8 = 5;
@@ -122,7 +122,8 @@ impl PolarsHandle {
             "contains" => Question::Contains,
             _ => return Err(PyValueError::new_err(format!("{question:?} is no question"))),
         };
-        let source = Source { table: table.unbind(), question, invalid: invalid(errors)?, threads };
+        let (how, threads) = (how.how(py, || false)?, how.threads);
+        let source = Source { table: table.unbind(), question, how, threads };
         let keywords = PyDict::new(py);
         keywords.set_item("handle", NUMBER.fetch_add(1, Ordering::Relaxed))?;
         let pickle = py.import("pickle")?.call_method1("dumps", (&keywords, PROTOCOL))?;
@@ -175,7 +176,7 @@ fn answer(keywords: &[u8], chunks: &[ArrayRef]) -> Result<(DataType, Vec<ArrayRe
     match &source.question {
         Question::Contains => {
             let contains = |slice: &dyn Array| {
-                Ok(Arc::new(fibula_arrow::contains(slice, shared, source.invalid)?) as ArrayRef)
+                Ok(Arc::new(fibula_arrow::contains(slice, shared, source.how.clone())?) as ArrayRef)
             };
             let found = each_chunk(chunks, source.threads, contains);
             Ok((DataType::Boolean, found.map_err(|error| error.to_string())?))
@@ -184,7 +185,7 @@ fn answer(keywords: &[u8], chunks: &[ArrayRef]) -> Result<(DataType, Vec<ArrayRe
             // Until the values are taken, every index keeps its own.
             let _batch = shared.batch();
             let indices = |slice: &dyn Array| {
-                Ok(Arc::new(fibula_arrow::lookup(slice, shared, source.invalid)?) as ArrayRef)
+                Ok(Arc::new(fibula_arrow::lookup_counted(slice, shared, &source.how)?.0) as ArrayRef)
             };
             let found = each_chunk(chunks, source.threads, indices).map_err(|error| error.to_string())?;
             let values = values.current(&source.table)?;

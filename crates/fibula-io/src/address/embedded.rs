@@ -23,7 +23,7 @@ use std::str::FromStr;
 /// assert_eq!(ipv4("2002:c000:221::1"), None);
 /// # Ok::<(), fibula::Error>(())
 /// ```
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Embedded {
     is_mapped: bool,
     is_6to4: bool,

@@ -115,6 +115,10 @@ pub(super) fn is_structured(text: &str) -> bool {
 
 /// Returns a text in the quotes of JSON, without what begins a comment of the text format.
 pub(super) fn quoted(text: &str) -> String {
+    let is_plain = |byte: u8| byte >= b' ' && !b"\"\\#".contains(&byte);
+    if text.bytes().all(is_plain) {
+        return format!("\"{text}\"");
+    }
     serde_json::Value::from(text).to_string().replace('#', "\\u0023")
 }
 

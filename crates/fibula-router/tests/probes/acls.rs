@@ -19,7 +19,8 @@ fn with_acls(acls: Vec<Acl>) -> Xdp {
         Attachment { tags: vec![8], ..lo() },
         Attachment { tags: vec![9, 10], urpf: ReversePath::Strict, ..lo() },
     ];
-    let options = Options { name: "acls".into(), interfaces, mode: Mode::Unattached, acls, sample_rate: 1000 };
+    let options =
+        Options { name: "acls".into(), interfaces, mode: Mode::Unattached, acls, sample_rate: 1000 };
     routed(Xdp::open(options).unwrap())
 }
 
