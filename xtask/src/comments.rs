@@ -7,9 +7,9 @@ use std::process::Command;
 /// The most columns of a comment line. Code may be as wide as rustfmt.toml says.
 const COLUMNS: usize = 100;
 
-/// Checks every tracked Rust file.
+/// Checks every tracked file of Rust and Go.
 pub(crate) fn check() -> Result<()> {
-    let files = output(Command::new("git").args(["ls-files", "*.rs"]).current_dir(root()))?;
+    let files = output(Command::new("git").args(["ls-files", "*.rs", "*.go"]).current_dir(root()))?;
     let mut wide = Vec::new();
     for file in files.lines() {
         // A file that was removed and not yet committed is still listed.

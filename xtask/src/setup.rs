@@ -18,6 +18,7 @@ pub(crate) fn all() -> Result<()> {
     toolchains()?;
     compilers()?;
     clang()?;
+    go()?;
     arm()?;
     valgrind()?;
     verilator()?;
@@ -51,13 +52,20 @@ pub(crate) fn peers() -> Result<()> {
     if works("pkg-config", &["--atleast-version=22.11", "libdpdk"]) {
         return Ok(());
     }
-    debian("DPDK 22.11", &["libdpdk-dev", "pkg-config"])
+    debian("DPDK 22.11", &["libdpdk-dev"])
 }
 
-/// Go, for `bart`. Debian's own version is too old for it.
+/// Go and what it finds C libraries by, for the Go module and for `bart`. From version 1.21 on it
+/// fetches the version that the module names.
 fn go() -> Result<()> {
     const LEAST: (u32, u32) = (1, 24);
-    let version = output(Command::new("go").args(["env", "GOVERSION"]));
+    if !works("pkg-config", &["--version"]) {
+        debian("pkg-config", &["pkg-config"])?;
+    }
+    if !works("go", &["version"]) {
+        debian("Go", &["golang-go"])?;
+    }
+    let version = output(Command::new("go").args(["env", "GOVERSION"]).current_dir(root().join("go")));
     let version = version.unwrap_or_else(|_| "no go".into());
     let mut numbers = version.trim().trim_start_matches("go").split('.').map(str::parse);
     match (numbers.next(), numbers.next()) {

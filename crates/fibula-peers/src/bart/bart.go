@@ -1,4 +1,5 @@
-// Go's bart behind functions that C can call. Whole batches come over at once, so that the loop runs inside Go.
+// Go's bart behind functions that C can call. Whole batches come over at once, so that the loop
+// runs inside Go.
 package main
 
 // #include <stdint.h>

@@ -1,0 +1,226 @@
+//! The Go module: what it answers from files of every engine that `best` takes, what its package
+//! over libfibula does, and the programs of docs/go.md. Where Go is not installed nothing is
+//! tested.
+
+use fibula::engine::{BEST, Config, ENGINES, Updates, WidthBits};
+use fibula::snapshot::Image;
+use fibula::{Address, Fib, NextHop, Rib};
+use fibula_io::generate::{NextHopModel, Size, edge, internet};
+use fibula_io::table::{ReadOptions, Tables};
+use fibula_io::{Source, snapshot, table};
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The answers that are compared of one file.
+const ANSWERS: usize = 1500;
+
+fn here(path: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(path).canonicalize().unwrap()
+}
+
+/// Runs `go` in a folder, with libfibula as it was built for this test.
+fn go(folder: &Path, arguments: &[&str], files: &Path) {
+    let mut command = Command::new("go");
+    command.args(arguments).current_dir(folder).env("CGO_ENABLED", "1").env("GOFLAGS", "-buildvcs=false");
+    command.env("FIBULA_FILES", files).env("PKG_CONFIG_PATH", installed(files));
+    let output = command.output().unwrap();
+    let [out, error] = [output.stdout, output.stderr].map(|text| String::from_utf8_lossy(&text).into_owned());
+    assert!(output.status.success(), "go {}: {out}{error}", arguments.join(" "));
+}
+
+/// Returns a folder with a `fibula.pc` for the library that was built beside this test.
+fn installed(folder: &Path) -> PathBuf {
+    let test = std::env::current_exe().unwrap();
+    let (built, include) = (test.parent().unwrap(), here("include"));
+    let text = format!(
+        "Name: fibula\nDescription: libfibula\nVersion: {}\nCflags: -I{}\n\
+         Libs: -L{} -l:libfibula_capi.a -lpthread -ldl -lm\n",
+        env!("CARGO_PKG_VERSION"),
+        include.display(),
+        built.display(),
+    );
+    fs::write(folder.join("fibula.pc"), text).unwrap();
+    folder.to_owned()
+}
+
+/// Returns whether there is Go, and says if not.
+fn has_go() -> bool {
+    let is_there = Command::new("go").arg("version").output().is_ok_and(|output| output.status.success());
+    if !is_there {
+        eprintln!("Go is not installed");
+    }
+    is_there
+}
+
+/// Returns an empty folder that stays, for whoever fuzzes by hand.
+fn folder(name: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let _ = fs::remove_dir_all(&folder);
+    fs::create_dir_all(&folder).unwrap();
+    folder
+}
+
+/// Compiles a table by an engine, which may have another width or family.
+fn compiled<A: Address>(specification: &str, rib: &Rib<A>, width: Option<WidthBits>) -> Option<Fib<A>> {
+    let mut config = Config::default();
+    config.width = width;
+    (!rib.is_empty()).then(|| Fib::build_from(ENGINES, specification, rib, config).ok()).flatten()
+}
+
+/// Writes the addresses around the ends of prefixes, and what the table says of them.
+fn answers<A: Address>(tables: &Tables, rib: &Rib<A>, into: &mut String) {
+    let step = (4 * rib.len()).div_ceil(ANSWERS).max(1);
+    for route in rib.iter().step_by(step) {
+        let (first, last) = (route.prefix.first(), route.prefix.last());
+        let around = [first.previous(), Some(first), Some(last), last.next()];
+        for address in around.into_iter().flatten() {
+            let found = rib.longest_match(address);
+            let hop = found.map_or(NextHop::NONE, |route| route.next_hop);
+            let prefix = found.map_or("-".to_owned(), |route| route.prefix.to_string());
+            let text = tables.next_hops.get(hop).map(ToString::to_string).unwrap_or_default();
+            writeln!(into, "{} {} {prefix} {text}", address.to_ip(), hop.0).unwrap();
+        }
+    }
+}
+
+/// Writes the file of a table and the answers beside it. Writes none without a compiled table.
+fn write(path: &Path, tables: &Tables, ipv4: Option<Fib<u32>>, ipv6: Option<Fib<u128>>) {
+    if ipv4.is_none() && ipv6.is_none() {
+        return;
+    }
+    let (mut image, mut lines) = (Image::new(&tables.next_hops), String::new());
+    if let Some(fib) = &ipv4 {
+        image = image.with(fib, &tables.ipv4, true).unwrap();
+        answers(tables, &tables.ipv4, &mut lines);
+    }
+    if let Some(fib) = &ipv6 {
+        image = image.with(fib, &tables.ipv6, true).unwrap();
+        answers(tables, &tables.ipv6, &mut lines);
+    }
+    snapshot::write(&image, path).unwrap();
+    fs::write(path.with_extension("answers"), lines).unwrap();
+}
+
+/// Reads a table from a text, and compiles what `best` makes of it.
+fn best(path: &Path, tables: &Tables) {
+    let ipv4 = compiled(BEST, &tables.ipv4, None);
+    write(path, tables, ipv4, compiled(BEST, &tables.ipv6, None));
+}
+
+fn read(path: &Path) -> Tables {
+    table::read(&Source::File(path.to_owned()), &ReadOptions::default()).unwrap().tables
+}
+
+/// A default route, covers of it, fields, and no next hop of either family but these.
+const SMALL: &str = "0.0.0.0/0 none\n10.0.0.0/8 AS64500\n10.1.0.0/16 {\"site\":\"Ghent\",\"vlan\":101}\n\
+                     10.1.2.3/32 192.0.2.1\n255.255.255.255/32 to the lab\n2001:db8::/32 AS64500\n\
+                     2001:db8:1::/48 fe80::1 dev eth0\n";
+
+/// Writes the files of every engine that `best` may take, and of `best` itself.
+fn write_files(folder: &Path) {
+    let model = NextHopModel::Different(180);
+    let size = |count| Size { ipv4: count, ipv6: count };
+    let small = [internet(size(400), model, 1).unwrap(), edge(size(100), model, 1).unwrap()];
+    // With more tiles than 16 bits tell apart, and next hops that differ.
+    let large = internet(size(60_000), NextHopModel::Different(1000), 1).unwrap();
+    for entry in ENGINES {
+        let name = entry.about.name;
+        if entry.about.updates != Updates::InPlace || ["oracle", "radix"].contains(&name) {
+            continue; // `best` does not take it, or only if no other engine holds a table
+        }
+        // One is enough of those whose files have 64 MB at any width.
+        let widths = if name == "dir24-8" { &WidthBits::ALL[..1] } else { &WidthBits::ALL[..] };
+        for &width in widths {
+            for (at, tables) in small.iter().enumerate() {
+                let path = folder.join(format!("{name}-{}-{at}.fib", width.bits()));
+                let ipv4 = compiled(name, &tables.ipv4, Some(width));
+                write(&path, tables, ipv4, compiled(name, &tables.ipv6, Some(width)));
+            }
+        }
+        let ipv4 = compiled(name, &large.ipv4, None).filter(|_| name != "dir24-8");
+        let ipv6 = compiled(name, &large.ipv6, None);
+        write(&folder.join(format!("{name}-large.fib")), &large, ipv4, ipv6);
+    }
+    let tables = &small[0];
+    let ipv4 = compiled("poptrie/s=0", &tables.ipv4, None);
+    write(&folder.join("poptrie-s.fib"), tables, ipv4, compiled("poptrie/s=5", &tables.ipv6, None));
+    best(&folder.join("best-large.fib"), &large);
+    let text = folder.join("small.txt");
+    fs::write(&text, SMALL).unwrap();
+    best(&folder.join("best-small.fib"), &read(&text));
+}
+
+#[test]
+fn go_answers_as_fibula_does() {
+    if !has_go() {
+        return;
+    }
+    let files = folder("go");
+    write_files(&files);
+    let module = here("../../go");
+    go(&module, &["vet", "./..."], &files);
+    go(&module, &["test", "-count=1", "./..."], &files);
+    // Who measures fetches bart; nothing is fetched here.
+    let bench = module.join("bench");
+    let mut list = Command::new("go");
+    list.args(["list", "-deps", "-test", "./..."]).current_dir(&bench).env("GOPROXY", "off");
+    if list.output().unwrap().status.success() {
+        go(&bench, &["vet", "./..."], &files);
+    } else {
+        eprintln!("bart is not installed");
+    }
+}
+
+#[test]
+fn go_is_formatted() {
+    if !has_go() {
+        return;
+    }
+    let output = Command::new("gofmt").arg("-l").arg(here("../../go")).output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "");
+}
+
+/// Returns the blocks of a page in a language, each with the block that follows it.
+fn blocks<'p>(page: &'p str, language: &str) -> Vec<(&'p str, &'p str)> {
+    let blocks: Vec<_> =
+        page.split("```").skip(1).step_by(2).filter_map(|block| block.split_once('\n')).collect();
+    let pairs = blocks.iter().zip(blocks.iter().skip(1));
+    pairs.filter(|((is, _), _)| *is == language).map(|((_, text), (_, after))| (*text, *after)).collect()
+}
+
+#[test]
+fn the_programs_of_the_page_print_what_it_says() {
+    if !has_go() {
+        return;
+    }
+    let page = fs::read_to_string(here("../../docs/go.md")).unwrap();
+    let (programs, module) = (blocks(&page, "go"), folder("go-page"));
+    assert_eq!(programs.len(), 6);
+    let text = module.join("sites.csv");
+    fs::write(&text, blocks(&page, "csv")[0].0).unwrap();
+    best(&module.join("sites.fib"), &read(&text));
+    let replaced = format!(
+        "module page\ngo 1.24\nrequire github.com/fibula-net/fibula/go v0.0.0\n\
+         replace github.com/fibula-net/fibula/go => {}\n",
+        here("../../go").display()
+    );
+    fs::write(module.join("go.mod"), replaced).unwrap();
+    for (at, (program, _)) in programs.iter().enumerate() {
+        let folder = module.join(format!("program{at}"));
+        fs::create_dir(&folder).unwrap();
+        fs::write(folder.join("main.go"), program).unwrap();
+    }
+    let built = module.join("built");
+    fs::create_dir(&built).unwrap();
+    go(&module, &["vet", "./..."], &module);
+    go(&module, &["build", "-o", "built", "./..."], &module);
+    for (at, (program, prints)) in programs.iter().enumerate() {
+        let run = Command::new(built.join(format!("program{at}"))).current_dir(&module).output().unwrap();
+        let printed = String::from_utf8_lossy(&run.stdout);
+        assert_eq!(printed, *prints, "{program}: {}", String::from_utf8_lossy(&run.stderr));
+    }
+    let left = Command::new("gofmt").arg("-l").arg(&module).output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&left.stdout), "");
+}

@@ -1,0 +1,470 @@
+package fibula
+
+import (
+	"bufio"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// answer is what fibula's own table says of an address.
+type answer struct {
+	addr   netip.Addr
+	hop    NextHop
+	prefix netip.Prefix
+	text   string
+}
+
+// file is a snapshot that fibula wrote, and the answers beside it.
+type file struct {
+	name    string
+	bytes   []byte
+	answers []answer
+}
+
+// files are those that the test of Rust has written, and names the folder of:
+// cargo test -p fibula-capi --test go
+func files(t testing.TB) []file {
+	folder := os.Getenv("FIBULA_FILES")
+	if folder == "" {
+		t.Skip("FIBULA_FILES names no folder: cargo test -p fibula-capi --test go makes one")
+	}
+	paths, err := filepath.Glob(filepath.Join(folder, "*.fib"))
+	if err != nil || len(paths) == 0 {
+		t.Fatal(folder, "has no files", err)
+	}
+	var all []file
+	for _, path := range paths {
+		bytes, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, file{path, bytes, answersOf(t, strings.TrimSuffix(path, ".fib")+".answers")})
+	}
+	return all
+}
+
+// answersOf reads lines of an address, a next hop, a prefix or "-", and a text.
+func answersOf(t testing.TB, path string) (answers []answer) {
+	opened, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer opened.Close()
+	for lines := bufio.NewScanner(opened); lines.Scan(); {
+		var a answer
+		var addr, prefix string
+		fields := strings.SplitN(lines.Text(), " ", 4)
+		if _, err := fmt.Sscan(strings.Join(fields[:3], " "), &addr, &a.hop, &prefix); err != nil {
+			t.Fatal(path, err)
+		}
+		a.addr, a.text = netip.MustParseAddr(addr), fields[3]
+		if prefix != "-" {
+			a.prefix = netip.MustParsePrefix(prefix)
+		}
+		answers = append(answers, a)
+	}
+	return answers
+}
+
+func TestEveryFileAnswersAsFibulaDoes(t *testing.T) {
+	read := map[string]bool{}
+	for _, of := range files(t) {
+		file, err := Open(of.name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, part := range file.Parts() {
+			name, _, _ := strings.Cut(part.Engine, "/")
+			read[fmt.Sprint(name, " ", part.Family)] = true
+		}
+		var addrs []netip.Addr
+		for _, a := range of.answers {
+			hop, ok := file.Lookup(a.addr)
+			if hop != a.hop || ok != (a.hop != 0) || file.Text(hop) != a.text {
+				t.Fatalf("%s: %s: %d %q, expected %d %q", of.name, a.addr, hop, file.Text(hop), a.hop, a.text)
+			}
+			addrs = append(addrs, a.addr)
+		}
+		// Batches of all sizes up to one more than what is looked up together, with an address of
+		// no family.
+		addrs = append(addrs, netip.Addr{})
+		hops := make([]NextHop, len(addrs))
+		for size := 1; size <= together+1; size++ {
+			for i := range hops {
+				hops[i] = 12345
+			}
+			for from := 0; from < len(addrs); from += size {
+				to := min(from+size, len(addrs))
+				file.LookupBatch(addrs[from:to], hops[from:])
+				if size < together-1 {
+					break
+				}
+			}
+			for i, a := range of.answers[:min(size, len(of.answers))] {
+				if hops[i] != a.hop {
+					t.Fatalf("%s: %s in a batch: %d, expected %d", of.name, a.addr, hops[i], a.hop)
+				}
+			}
+		}
+		for i, a := range of.answers {
+			if hops[i] != a.hop {
+				t.Fatalf("%s: %s in a batch: %d, expected %d", of.name, a.addr, hops[i], a.hop)
+			}
+		}
+		if hops[len(addrs)-1] != 0 {
+			t.Fatal("an address of no family has a next hop")
+		}
+		checkRoutes(t, file, of)
+	}
+	for name, format := range engines {
+		for _, family := range []int{4, 6} {
+			is := format.bits == 0 || format.bits == 32 == (family == 4)
+			if read[fmt.Sprint(name, " ", family)] != is {
+				t.Errorf("%s, IPv%d: read %v, expected %v", name, family, !is, is)
+			}
+		}
+	}
+}
+
+// checkRoutes compares the routes of a file with its answers, and covers with those of a map.
+func checkRoutes(t *testing.T, file *File, of file) {
+	routes, err := file.Routes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := maps.Collect(routes.All())
+	total := uint64(0)
+	for _, part := range file.Parts() {
+		total += part.Prefixes
+	}
+	if uint64(len(all)) != total {
+		t.Fatalf("%s: %d routes, expected %d", of.name, len(all), total)
+	}
+	prefixes, hops := make([]netip.Prefix, 1), make([]NextHop, 1)
+	for _, a := range of.answers {
+		prefix, hop, ok := routes.Lookup(a.addr)
+		if prefix != a.prefix || hop != a.hop || ok != (a.hop != 0) {
+			t.Fatalf("%s: %s: %s %d, expected %s %d", of.name, a.addr, prefix, hop, a.prefix, a.hop)
+		}
+		routes.LookupBatch([]netip.Addr{a.addr}, prefixes, hops)
+		if prefixes[0] != prefix || hops[0] != hop {
+			t.Fatalf("%s: %s in a batch: %s", of.name, a.addr, prefixes[0])
+		}
+	}
+	for _, a := range of.answers[:min(100, len(of.answers))] {
+		var covers, expected []netip.Prefix
+		for prefix, hop := range routes.Covers(netip.PrefixFrom(a.addr, a.addr.BitLen()-1)) {
+			if all[prefix] != hop {
+				t.Fatalf("%s: %s: %d, expected %d", of.name, prefix, hop, all[prefix])
+			}
+			covers = append(covers, prefix)
+		}
+		for length := a.addr.BitLen() - 1; length >= 0; length-- {
+			prefix, _ := a.addr.Prefix(length)
+			if _, ok := all[prefix]; ok {
+				expected = append(expected, prefix)
+			}
+		}
+		if !slices.Equal(covers, expected) {
+			t.Fatalf("%s: %s: covers %s, expected %s", of.name, a.addr, covers, expected)
+		}
+	}
+}
+
+func TestLookupsDoNotAllocate(t *testing.T) {
+	for _, of := range files(t) {
+		file, err := FromBytes(of.bytes)
+		if err != nil {
+			t.Fatal(of.name, err)
+		}
+		routes, err := file.Routes()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var addrs []netip.Addr
+		for _, a := range of.answers[:min(300, len(of.answers))] {
+			addrs = append(addrs, a.addr)
+		}
+		hops, texts := make([]NextHop, len(addrs)), 0
+		allocations := testing.AllocsPerRun(10, func() {
+			file.LookupBatch(addrs, hops)
+			for _, addr := range addrs {
+				hop, _ := file.Lookup(addr)
+				_, _, _ = routes.Lookup(addr)
+				texts += len(file.Text(hop))
+			}
+		})
+		if allocations != 0 {
+			t.Errorf("%s: %v allocations", of.name, allocations)
+		}
+	}
+}
+
+// smallest returns the smallest file.
+func smallest(t testing.TB) file {
+	return slices.MinFunc(files(t), func(a, b file) int { return len(a.bytes) - len(b.bytes) })
+}
+
+func TestCutOrChangedFilesAreRefused(t *testing.T) {
+	of := smallest(t)
+	for n := range of.bytes {
+		if _, err := FromBytes(of.bytes[:n]); err == nil {
+			t.Fatalf("%s: cut to %d bytes", of.name, n)
+		}
+		changed := slices.Clone(of.bytes)
+		changed[n] ^= 1 << (n % 8)
+		if _, err := FromBytes(changed); err == nil {
+			t.Fatalf("%s: byte %d changed", of.name, n)
+		}
+	}
+	if _, err := FromBytes(append(slices.Clone(of.bytes), make([]byte, align)...)); err == nil {
+		t.Fatal("grown")
+	}
+}
+
+func TestErrorsAreOneClearLine(t *testing.T) {
+	of := smallest(t)
+	file, err := FromBytes(of.bytes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	engine := file.Parts()[0].Engine
+	unknown := strings.Repeat("x", len(engine))
+	path := filepath.Join(t.TempDir(), "table.fib")
+	for name, change := range map[string]func([]byte) []byte{
+		": not a snapshot of fibula":              func([]byte) []byte { return []byte("192.0.2.0/24 1\n") },
+		": not a snapshot of fibula ":             func([]byte) []byte { return nil },
+		"cut short or grown: 100 bytes, expected": func(b []byte) []byte { return b[:100] },
+		"format version 3, this package reads 4":  func(b []byte) []byte { b[12] = 3; return b },
+		"the engine \"" + unknown + "\": this package does not": func(b []byte) []byte {
+			return reseal([]byte(strings.Replace(string(b), engine, unknown, 1)))
+		},
+	} {
+		if err := os.WriteFile(path, change(slices.Clone(of.bytes)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		_, err := Open(path)
+		if err == nil || !strings.Contains(err.Error(), strings.TrimSpace(name)) ||
+			!strings.Contains(err.Error(), path) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%q: %v", name, err)
+		}
+		if strings.Contains(name, "engine") && !errors.Is(err, ErrUnknownEngine) {
+			t.Errorf("%v is not ErrUnknownEngine", err)
+		}
+	}
+	if _, err := Open(filepath.Join(path, "none")); err == nil {
+		t.Error("a file that is not there")
+	}
+}
+
+func TestAFileThatWasReplacedIsOpenedAgain(t *testing.T) {
+	all := files(t)
+	folder := t.TempDir()
+	path, beside := filepath.Join(folder, "table.fib"), filepath.Join(folder, "beside")
+	write := func(bytes []byte) {
+		if err := os.WriteFile(beside, bytes, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Rename(beside, path); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(all[0].bytes)
+	live, err := OpenLive(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := live.File()
+	refresh := func(expected, failure bool) {
+		t.Helper()
+		if is, err := live.Refresh(); is != expected || err != nil != failure {
+			t.Fatal(is, err)
+		}
+	}
+	refresh(false, false)
+	write([]byte("no snapshot"))
+	refresh(false, true)
+	if live.File() != first {
+		t.Fatal("another file after an error")
+	}
+	write(all[1].bytes)
+	refresh(true, false)
+	refresh(false, false)
+	for i, file := range []*File{first, live.File()} {
+		for _, a := range all[i].answers {
+			if hop, _ := file.Lookup(a.addr); hop != a.hop {
+				t.Fatalf("%d: %s: %d, expected %d", i, a.addr, hop, a.hop)
+			}
+		}
+	}
+}
+
+func TestTheHashIsXXH3(t *testing.T) {
+	if hash := xxh3(nil); hash != 0x2D06800538D394C2 {
+		t.Errorf("%#x", hash)
+	}
+}
+
+// place is a section in a file: its entry in the directory, and its bytes.
+type place struct{ entry, start, bytes, element int }
+
+// placesOf returns the sections of a sound file.
+func placesOf(file []byte) (places []place) {
+	u32 := func(at int) int { return int(binary.LittleEndian.Uint32(file[at:])) }
+	entry := 48 + 24*u32(40)
+	count := u32(44)
+	for table := range u32(40) {
+		count += u32(48 + 24*table + 16)
+	}
+	for range count {
+		places = append(places, place{entry, u32(entry + 24), u32(entry + 32), u32(entry + 48)})
+		entry += sectionBytes
+	}
+	return places
+}
+
+// reseal sets the checksums of a file whose directory is sound.
+func reseal(file []byte) []byte {
+	for _, p := range placesOf(file) {
+		end := p.start + (p.bytes+align-1)/align*align
+		binary.LittleEndian.PutUint64(file[p.entry+40:], xxh3(file[p.start:end]))
+	}
+	length := binary.LittleEndian.Uint64(file[16:])
+	binary.LittleEndian.PutUint64(file[24:], xxh3(file[preambleBytes:length]))
+	return file
+}
+
+// forged returns a copy of a file with some elements altered, and right checksums. choose returns
+// any number below its argument.
+func forged(file []byte, choose func(int) int) []byte {
+	file = slices.Clone(file)
+	places := placesOf(file)
+	for range 1 + choose(8) {
+		p := places[choose(len(places))]
+		if p.bytes < p.element || p.element == 0 {
+			continue
+		}
+		n := p.bytes / p.element
+		at := p.start + choose(n)*p.element
+		element := file[at : at+p.element]
+		switch choose(6) {
+		case 0:
+			for i := range element {
+				element[i] = byte(choose(256))
+			}
+		case 1:
+			element[choose(len(element))] ^= 1 << choose(8)
+		case 2:
+			clear(element)
+			element[0], element[min(1, len(element)-1)] = byte(choose(256)), byte(choose(4))
+		case 3:
+			for i := range element {
+				element[i] = 0xFF
+			}
+		case 4:
+			copy(element, file[p.start+choose(n)*p.element:][:p.element])
+		default:
+			// Shorter, by less than the zeros after it.
+			if shorter := p.bytes - choose(align); (shorter-1)/align == (p.bytes-1)/align && shorter > 0 {
+				binary.LittleEndian.PutUint64(file[p.entry+32:], uint64(shorter))
+			}
+		}
+	}
+	return reseal(file)
+}
+
+// survives opens a file that somebody forged, and looks up in it: whatever it answers is a next
+// hop.
+func survives(t *testing.T, bytes []byte, answers []answer) (opened bool) {
+	file, err := FromBytes(bytes)
+	if err != nil {
+		return false
+	}
+	var addrs []netip.Addr
+	for _, a := range answers {
+		if hop, ok := file.Lookup(a.addr); ok && int(hop) > file.Len() {
+			t.Fatalf("%s: next hop %d of %d", a.addr, hop, file.Len())
+		}
+		addrs = append(addrs, a.addr)
+	}
+	file.LookupBatch(addrs, make([]NextHop, len(addrs)))
+	if routes, err := file.Routes(); err == nil {
+		for _, addr := range addrs {
+			_, _, _ = routes.Lookup(addr)
+		}
+		for range routes.Covers(netip.PrefixFrom(addrs[0], addrs[0].BitLen())) {
+		}
+	}
+	return true
+}
+
+// forging are the files that do not take long to copy.
+func forging(t testing.TB) (some []file) {
+	for _, of := range files(t) {
+		if len(of.bytes) < 4<<20 {
+			of.answers = of.answers[:min(len(of.answers), 200)]
+			some = append(some, of)
+		}
+	}
+	return some
+}
+
+func TestForgedFilesAreErrorsOrAnswer(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	opened, refused := 0, 0
+	for _, of := range forging(t) {
+		for range 20 {
+			if survives(t, forged(of.bytes, random.IntN), of.answers) {
+				opened++
+			} else {
+				refused++
+			}
+		}
+	}
+	if opened == 0 || refused == 0 {
+		t.Fatal("forged files: ", opened, " opened, ", refused, " refused")
+	}
+}
+
+// FuzzForged alters a file as the fuzzer's bytes say:
+// FIBULA_FILES=FOLDER go test -fuzz FuzzForged
+func FuzzForged(f *testing.F) {
+	all := forging(f)
+	for i := range all {
+		f.Add(uint16(i), []byte{7, 1, 2, 3, 4, 5, 6, 7, 8})
+	}
+	f.Fuzz(func(t *testing.T, which uint16, bytes []byte) {
+		of := all[int(which)%len(all)]
+		choose := func(below int) int {
+			number := 0
+			for limit := below - 1; limit > 0; limit >>= 8 {
+				if len(bytes) > 0 {
+					number, bytes = number<<8|int(bytes[0]), bytes[1:]
+				}
+			}
+			return number % below
+		}
+		survives(t, forged(of.bytes, choose), of.answers)
+	})
+}
+
+// FuzzFile opens any bytes.
+func FuzzFile(f *testing.F) {
+	f.Add([]byte(magic))
+	if os.Getenv("FIBULA_FILES") != "" {
+		f.Add(smallest(f).bytes)
+	}
+	f.Fuzz(func(t *testing.T, bytes []byte) {
+		addr := netip.MustParseAddr("192.0.2.1")
+		survives(t, bytes, []answer{{addr: addr}})
+	})
+}

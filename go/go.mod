@@ -1,0 +1,3 @@
+module github.com/fibula-net/fibula/go
+
+go 1.24
