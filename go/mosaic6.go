@@ -96,12 +96,23 @@ func notBelow(x, y uint64) uint64 {
 	return (x&^y | ^(x^y)&more) & high
 }
 
+// next takes a search through an array, if it is at one.
+func (t *mosaic6[W]) next(word, rest uint32) (uint32, uint32) {
+	if word >= mosaic6Bucket {
+		return word, rest
+	}
+	stride := word>>26 + 1
+	return t.arrays[word&(1<<26-1)*2+rest>>(32-stride)], rest << stride
+}
+
 func (t *mosaic6[W]) lookup(key u128) uint32 {
-	word, rest := t.root[key.hi>>48], uint32(key.hi>>16)
+	return t.from(t.root[key.hi>>48], uint32(key.hi>>16), key)
+}
+
+// from returns the next hop of an address whose search is at a word.
+func (t *mosaic6[W]) from(word, rest uint32, key u128) uint32 {
 	for word < mosaic6Bucket {
-		stride := word>>26 + 1
-		word = t.arrays[word&(1<<26-1)*2+rest>>(32-stride)]
-		rest <<= stride
+		word, rest = t.next(word, rest)
 	}
 	hop := word &^ mosaic6Answer
 	if word&mosaic6Answer == 0 {
@@ -133,8 +144,20 @@ func (t *mosaic6[W]) bucket(word uint32, key u128, rest uint32) uint32 {
 	return uint32(t.answers[t.answerOf(line, slot)])
 }
 
+// inStep is how many arrays all addresses of a batch go through together: more are rare.
+const inStep = 3
+
 func (t *mosaic6[W]) lookupAll(keys []u128, hops []uint32) {
+	var rests [together]uint32
 	for i, key := range keys {
-		hops[i] = t.lookup(key)
+		hops[i], rests[i] = t.root[key.hi>>48], uint32(key.hi>>16)
+	}
+	for range inStep {
+		for i := range keys {
+			hops[i], rests[i&(together-1)] = t.next(hops[i], rests[i&(together-1)])
+		}
+	}
+	for i, key := range keys {
+		hops[i] = t.from(hops[i], rests[i&(together-1)], key)
 	}
 }

@@ -24,7 +24,8 @@ type setup struct {
 	file   *fibula.File
 	routes *fibula.Routes
 	addrs  []netip.Addr
-	// bytes are those of the compiled tables, and prefixes the number of their routes.
+	// bytes are those of the file but for its routes, with what it takes of the heap. prefixes is
+	// the number of routes.
 	bytes, prefixes int
 }
 
@@ -38,15 +39,20 @@ func prepare(b *testing.B) *setup {
 	if path == "" {
 		b.Skip("FIBULA_FILE names no file: fibula build --rib -t TABLE -o FILE makes one")
 	}
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
 	file, err := fibula.Open(path)
 	if err != nil {
 		b.Fatal(err)
 	}
+	runtime.GC()
+	runtime.ReadMemStats(&after)
 	routes, err := file.Routes()
 	if err != nil {
 		b.Fatal(err)
 	}
-	s := &setup{file: file, routes: routes, bytes: file.Bytes()}
+	s := &setup{file: file, routes: routes, bytes: file.Bytes() + int(after.HeapAlloc-before.HeapAlloc)}
 	var prefixes []netip.Prefix
 	for prefix := range routes.All() {
 		prefixes = append(prefixes, prefix)
@@ -127,7 +133,7 @@ func (s *setup) fill(b *testing.B, t table, bytes *uint64, hasValues bool) uint6
 
 func (s *setup) report(b *testing.B, bytes uint64) {
 	b.ReportMetric(float64(bytes)/float64(s.prefixes), "B/prefix")
-	b.ReportMetric(float64(bytes), "B")
+	b.ReportMetric(float64(bytes), "table-B")
 	b.ReportAllocs()
 }
 
@@ -137,6 +143,7 @@ var sink uint32
 func BenchmarkFibula(b *testing.B) {
 	s := prepare(b)
 	sum := fibula.NextHop(0)
+	b.ResetTimer()
 	for i := range b.N {
 		hop, _ := s.file.Lookup(s.addrs[i&(count-1)])
 		sum += hop
@@ -149,6 +156,7 @@ func BenchmarkFibulaBatch(b *testing.B) {
 	s := prepare(b)
 	const size = 1024
 	hops := make([]fibula.NextHop, size)
+	b.ResetTimer()
 	for i := 0; i < b.N; i += size {
 		at, n := i&(count-1), min(size, b.N-i)
 		s.file.LookupBatch(s.addrs[at:at+n], hops)
@@ -158,6 +166,7 @@ func BenchmarkFibulaBatch(b *testing.B) {
 
 func BenchmarkFibulaPrefix(b *testing.B) {
 	s := prepare(b)
+	b.ResetTimer()
 	for i := range b.N {
 		_, hop, _ := s.routes.Lookup(s.addrs[i&(count-1)])
 		sink += uint32(hop)

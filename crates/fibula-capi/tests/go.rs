@@ -85,11 +85,10 @@ fn answers<A: Address>(tables: &Tables, rib: &Rib<A>, into: &mut String) {
     }
 }
 
-/// Writes the file of a table and the answers beside it. Writes none without a compiled table.
-fn write(path: &Path, tables: &Tables, ipv4: Option<Fib<u32>>, ipv6: Option<Fib<u128>>) {
-    if ipv4.is_none() && ipv6.is_none() {
-        return;
-    }
+/// Compiles both families by the engines of two specifications, as far as those do them. Writes the
+/// file and the answers beside it.
+fn write(path: &Path, tables: &Tables, [ipv4, ipv6]: [&str; 2], width: Option<WidthBits>) {
+    let (ipv4, ipv6) = (compiled(ipv4, &tables.ipv4, width), compiled(ipv6, &tables.ipv6, width));
     let (mut image, mut lines) = (Image::new(&tables.next_hops), String::new());
     if let Some(fib) = &ipv4 {
         image = image.with(fib, &tables.ipv4, true).unwrap();
@@ -101,12 +100,6 @@ fn write(path: &Path, tables: &Tables, ipv4: Option<Fib<u32>>, ipv6: Option<Fib<
     }
     snapshot::write(&image, path).unwrap();
     fs::write(path.with_extension("answers"), lines).unwrap();
-}
-
-/// Reads a table from a text, and compiles what `best` makes of it.
-fn best(path: &Path, tables: &Tables) {
-    let ipv4 = compiled(BEST, &tables.ipv4, None);
-    write(path, tables, ipv4, compiled(BEST, &tables.ipv6, None));
 }
 
 fn read(path: &Path) -> Tables {
@@ -123,33 +116,33 @@ fn write_files(folder: &Path) {
     let model = NextHopModel::Different(180);
     let size = |count| Size { ipv4: count, ipv6: count };
     let small = [internet(size(400), model, 1).unwrap(), edge(size(100), model, 1).unwrap()];
-    // With more tiles than 16 bits tell apart, and next hops that differ.
     let large = internet(size(60_000), NextHopModel::Different(1000), 1).unwrap();
     for entry in ENGINES {
         let name = entry.about.name;
         if entry.about.updates != Updates::InPlace || ["oracle", "radix"].contains(&name) {
             continue; // `best` does not take it, or only if no other engine holds a table
         }
-        // One is enough of those whose files have 64 MB at any width.
-        let widths = if name == "dir24-8" { &WidthBits::ALL[..1] } else { &WidthBits::ALL[..] };
-        for &width in widths {
-            for (at, tables) in small.iter().enumerate() {
+        // Files of 64 MB: one is enough.
+        let is_huge = name == "dir24-8";
+        let most = if is_huge { 1 } else { usize::MAX };
+        for &width in WidthBits::ALL.iter().take(most) {
+            for (at, tables) in small.iter().enumerate().take(most) {
                 let path = folder.join(format!("{name}-{}-{at}.fib", width.bits()));
-                let ipv4 = compiled(name, &tables.ipv4, Some(width));
-                write(&path, tables, ipv4, compiled(name, &tables.ipv6, Some(width)));
+                write(&path, tables, [name; 2], Some(width));
             }
         }
-        let ipv4 = compiled(name, &large.ipv4, None).filter(|_| name != "dir24-8");
-        let ipv6 = compiled(name, &large.ipv6, None);
-        write(&folder.join(format!("{name}-large.fib")), &large, ipv4, ipv6);
+        if !is_huge {
+            write(&folder.join(format!("{name}-large.fib")), &large, [name; 2], None);
+        }
     }
-    let tables = &small[0];
-    let ipv4 = compiled("poptrie/s=0", &tables.ipv4, None);
-    write(&folder.join("poptrie-s.fib"), tables, ipv4, compiled("poptrie/s=5", &tables.ipv6, None));
-    best(&folder.join("best-large.fib"), &large);
+    // A root of 32 bits: more than 65,536 numbers of tiles.
+    let wide = internet(Size { ipv4: 200_000, ipv6: 0 }, NextHopModel::Each, 1).unwrap();
+    write(&folder.join("wide.fib"), &wide, ["mosaic-runs"; 2], None);
+    write(&folder.join("poptrie-s.fib"), &small[0], ["poptrie/s=0", "poptrie/s=5"], None);
+    write(&folder.join("best-large.fib"), &large, [BEST; 2], None);
     let text = folder.join("small.txt");
     fs::write(&text, SMALL).unwrap();
-    best(&folder.join("best-small.fib"), &read(&text));
+    write(&folder.join("best-small.fib"), &read(&text), [BEST; 2], None);
 }
 
 #[test]
@@ -200,7 +193,7 @@ fn the_programs_of_the_page_print_what_it_says() {
     assert_eq!(programs.len(), 6);
     let text = module.join("sites.csv");
     fs::write(&text, blocks(&page, "csv")[0].0).unwrap();
-    best(&module.join("sites.fib"), &read(&text));
+    write(&module.join("sites.fib"), &read(&text), [BEST; 2], None);
     let replaced = format!(
         "module page\ngo 1.24\nrequire github.com/fibula-net/fibula/go v0.0.0\n\
          replace github.com/fibula-net/fibula/go => {}\n",
