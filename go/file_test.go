@@ -10,9 +10,11 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 // answer is what fibula's own table says of an address.
@@ -304,6 +306,36 @@ func TestAFileThatWasReplacedIsOpenedAgain(t *testing.T) {
 			if hop, _ := file.Lookup(a.addr); hop != a.hop {
 				t.Fatalf("%d: %s: %d, expected %d", i, a.addr, hop, a.hop)
 			}
+		}
+	}
+}
+
+func TestAFileIsUnmappedWhenNothingRefersToIt(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("the mappings of a process are read as Linux tells them")
+	}
+	of := smallest(t)
+	mappings := func() int {
+		maps, err := os.ReadFile("/proc/self/maps")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return strings.Count(string(maps), of.name)
+	}
+	before := mappings()
+	file, err := Open(of.name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	runtime.GC()
+	if mappings() != before+1 {
+		t.Fatal("not mapped")
+	}
+	runtime.KeepAlive(file)
+	file = nil
+	for end := time.Now().Add(time.Minute); mappings() > before; time.Sleep(time.Millisecond) {
+		if runtime.GC(); time.Now().After(end) {
+			t.Fatal("still mapped")
 		}
 	}
 }

@@ -149,7 +149,7 @@ func newMosaic[W width](s *sections, inRuns bool) engine {
 	t.shift = uint(32 - log)
 	t.numbers, t.blocks = make([]uint32, 1<<log), make([]uint32, 1<<log)
 	for i, number := range listed {
-		if number >= 1<<24 || int(chunks[i]) >= len(t.answers)/256 {
+		if number >= 1<<24 || uint64(chunks[i]) >= uint64(len(t.answers)/256) {
 			s.refuse(numbers, "names block %d of /24 %#x, of %d", chunks[i], number, len(t.answers)/256)
 			return t
 		}

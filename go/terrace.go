@@ -101,8 +101,10 @@ func (t *terrace) checkBlock(
 		return false
 	}
 	n := t.words[origin*16-1]
-	*left -= int(n)
-	if n == 0 || n > spans[levels] || n > origin*16-1 || *left < 0 {
+	if n == 0 || n > spans[levels] || n > origin*16-1 {
+		return false
+	}
+	if *left -= int(n); *left < 0 {
 		return false
 	}
 	// Ends that are not there.
