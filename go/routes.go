@@ -29,8 +29,7 @@ func (f *File) Routes() (*Routes, error) {
 }
 
 // Lookup returns the longest prefix that contains an address, its next hop, and whether there is
-// one. It does not allocate. O(b log n), where b is the number of bits in which the address differs
-// from its neighbours: mostly one or two searches.
+// one. It does not allocate. O(b log n), where b is at most the number of bits of an address.
 func (r *Routes) Lookup(addr netip.Addr) (netip.Prefix, NextHop, bool) {
 	half, key := r.half(addr)
 	at := half.longest(key, half.bits())

@@ -54,9 +54,9 @@ import (
 
 // Error is a call of libfibula that failed. The table is what it was before.
 type Error struct {
-	// Errno says the kind: EINVAL for host bits in a prefix, ENOENT for a prefix or engine that is
-	// not there, ENOSPC for a table that would pass its limit, EAGAIN for readers that hold up a
-	// writer.
+	// Errno says the kind: EINVAL for host bits in a prefix, EAFNOSUPPORT for one of no family,
+	// ENOENT for a prefix or engine that is not there, ENOSPC for a table that would pass its
+	// limit, EAGAIN for readers that hold up a writer.
 	Errno syscall.Errno
 	// Message is one line.
 	Message string
