@@ -28,18 +28,20 @@ package table
 //     return found;
 // }
 //
-// static void fibula_go_bulk(const struct fibula_table *table, struct fibula_reader *reader,
-//                            const void *addrs4, size_t n4, uint64_t *out4,
-//                            const void *addrs6, size_t n6, uint64_t *out6, uint64_t miss)
+// static int fibula_go_bulk(const struct fibula_table *table, struct fibula_reader *reader,
+//                           const void *addrs4, size_t n4, uint64_t *out4,
+//                           const void *addrs6, size_t n6, uint64_t *out6, uint64_t miss)
 // {
+//     int failed = 0;
 //     if (reader != NULL)
 //         table = fibula_reader_table(reader);
 //     if (n4 > 0)
-//         fibula_lookup_bulk4_be(table, addrs4, 4, out4, n4, miss);
+//         failed |= fibula_lookup_bulk4_be(table, addrs4, 4, out4, n4, miss);
 //     if (n6 > 0)
-//         fibula_lookup_bulk6_be(table, addrs6, 16, out6, n6, miss);
+//         failed |= fibula_lookup_bulk6_be(table, addrs6, 16, out6, n6, miss);
 //     if (reader != NULL)
 //         fibula_reader_offline(reader);
+//     return failed;
 // }
 import "C"
 
@@ -329,8 +331,11 @@ func lookupBatch(
 				n6++
 			}
 		}
-		C.fibula_go_bulk(table, reader, unsafe.Pointer(&b.addrs4), C.size_t(n4), &b.found4[0],
+		failed := C.fibula_go_bulk(table, reader, unsafe.Pointer(&b.addrs4), C.size_t(n4), &b.found4[0],
 			unsafe.Pointer(&b.addrs6), C.size_t(n6), &b.found6[0], C.uint64_t(miss))
+		if failed != 0 {
+			n4, n6 = 0, 0 // closed: all are missing
+		}
 		for i, at := range b.at4[:n4] {
 			values[at] = uint64(b.found4[i])
 		}

@@ -91,6 +91,11 @@ func TestErrorsHaveTheirKindAndMessage(t *testing.T) {
 	if _, ok := table.Lookup(addr("10.1.2.3")); ok || table.Len() != 0 {
 		t.Error("a closed table answers")
 	}
+	values := make([]uint64, 2)
+	table.LookupBatch([]netip.Addr{addr("10.1.2.3"), addr("::1")}, values, 77)
+	if values[0] != 77 || values[1] != 77 {
+		t.Error("a closed table answers a batch: ", values)
+	}
 	if table.Insert(prefix("::/0"), 1) == nil {
 		t.Error("a closed table takes a prefix")
 	}

@@ -4,7 +4,7 @@
 
 use fibula::engine::{BEST, Config, ENGINES, Updates, WidthBits};
 use fibula::snapshot::Image;
-use fibula::{Address, Fib, NextHop, Rib};
+use fibula::{Address, Change, Fib, NextHop, Rib};
 use fibula_io::generate::{NextHopModel, Size, edge, internet};
 use fibula_io::table::{ReadOptions, Tables};
 use fibula_io::{Source, snapshot, table};
@@ -62,11 +62,32 @@ fn folder(name: &str) -> PathBuf {
     folder
 }
 
-/// Compiles a table by an engine, which may have another width or family.
-fn compiled<A: Address>(specification: &str, rib: &Rib<A>, width: Option<WidthBits>) -> Option<Fib<A>> {
+/// The routes that go and come back in a table that has changed.
+const CHANGED: usize = 1000;
+
+/// Compiles a table by an engine, which may have another width or family. Routes of a table that
+/// has changed were withdrawn and announced again.
+fn compiled<A: Address>(specification: &str, rib: &Rib<A>, how: How) -> Option<Fib<A>> {
     let mut config = Config::default();
-    config.width = width;
-    (!rib.is_empty()).then(|| Fib::build_from(ENGINES, specification, rib, config).ok()).flatten()
+    config.width = how.width;
+    let mut fib = (!rib.is_empty()).then(|| Fib::build_from(ENGINES, specification, rib, config).ok())??;
+    if how.has_changed {
+        let mut now = rib.clone();
+        let some = || rib.iter().step_by(rib.len().div_ceil(CHANGED));
+        let gone = some().map(|route| Change::Withdraw(route.prefix));
+        for change in gone.chain(some().map(Change::Announce)) {
+            let delta = now.apply(change).unwrap();
+            fib.apply(&now, &[delta]).unwrap();
+        }
+    }
+    Some(fib)
+}
+
+/// How a table is compiled.
+#[derive(Clone, Copy, Debug, Default)]
+struct How {
+    width: Option<WidthBits>,
+    has_changed: bool,
 }
 
 /// Writes the addresses around the ends of prefixes, and what the table says of them.
@@ -87,8 +108,8 @@ fn answers<A: Address>(tables: &Tables, rib: &Rib<A>, into: &mut String) {
 
 /// Compiles both families by the engines of two specifications, as far as those do them. Writes the
 /// file and the answers beside it.
-fn write(path: &Path, tables: &Tables, [ipv4, ipv6]: [&str; 2], width: Option<WidthBits>) {
-    let (ipv4, ipv6) = (compiled(ipv4, &tables.ipv4, width), compiled(ipv6, &tables.ipv6, width));
+fn write(path: &Path, tables: &Tables, [ipv4, ipv6]: [&str; 2], how: How) {
+    let (ipv4, ipv6) = (compiled(ipv4, &tables.ipv4, how), compiled(ipv6, &tables.ipv6, how));
     let (mut image, mut lines) = (Image::new(&tables.next_hops), String::new());
     if let Some(fib) = &ipv4 {
         image = image.with(fib, &tables.ipv4, true).unwrap();
@@ -128,21 +149,26 @@ fn write_files(folder: &Path) {
         for &width in WidthBits::ALL.iter().take(most) {
             for (at, tables) in small.iter().enumerate().take(most) {
                 let path = folder.join(format!("{name}-{}-{at}.fib", width.bits()));
-                write(&path, tables, [name; 2], Some(width));
+                write(&path, tables, [name; 2], How { width: Some(width), has_changed: at == 1 });
             }
         }
         if !is_huge {
-            write(&folder.join(format!("{name}-large.fib")), &large, [name; 2], None);
+            write(
+                &folder.join(format!("{name}-large.fib")),
+                &large,
+                [name; 2],
+                How { width: None, has_changed: true },
+            );
         }
     }
     // A root of 32 bits: more than 65,536 numbers of tiles.
     let wide = internet(Size { ipv4: 200_000, ipv6: 0 }, NextHopModel::Each, 1).unwrap();
-    write(&folder.join("wide.fib"), &wide, ["mosaic-runs"; 2], None);
-    write(&folder.join("poptrie-s.fib"), &small[0], ["poptrie/s=0", "poptrie/s=5"], None);
-    write(&folder.join("best-large.fib"), &large, [BEST; 2], None);
+    write(&folder.join("wide.fib"), &wide, ["mosaic-runs"; 2], How::default());
+    write(&folder.join("poptrie-s.fib"), &small[0], ["poptrie/s=0", "poptrie/s=5"], How::default());
+    write(&folder.join("best-large.fib"), &large, [BEST; 2], How::default());
     let text = folder.join("small.txt");
     fs::write(&text, SMALL).unwrap();
-    write(&folder.join("best-small.fib"), &read(&text), [BEST; 2], None);
+    write(&folder.join("best-small.fib"), &read(&text), [BEST; 2], How::default());
 }
 
 #[test]
@@ -193,7 +219,7 @@ fn the_programs_of_the_page_print_what_it_says() {
     assert_eq!(programs.len(), 6);
     let text = module.join("sites.csv");
     fs::write(&text, blocks(&page, "csv")[0].0).unwrap();
-    write(&module.join("sites.fib"), &read(&text), [BEST; 2], None);
+    write(&module.join("sites.fib"), &read(&text), [BEST; 2], How::default());
     let replaced = format!(
         "module page\ngo 1.24\nrequire github.com/fibula-net/fibula/go v0.0.0\n\
          replace github.com/fibula-net/fibula/go => {}\n",
