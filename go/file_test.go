@@ -390,6 +390,13 @@ func reseal(file []byte) []byte {
 func forged(file []byte, answers []answer, choose func(int) int) []byte {
 	file = slices.Clone(file)
 	places := placesOf(file)
+	if choose(8) > 0 {
+		// Those of the engines alone.
+		places = slices.DeleteFunc(places, func(p place) bool {
+			name := string(file[p.entry : p.entry+8])
+			return strings.HasPrefix(name, "route ") || name == "next hop"
+		})
+	}
 	for range 1 + choose(8) {
 		p := places[choose(len(places))]
 		if p.bytes < p.element || p.element == 0 {
@@ -488,6 +495,32 @@ func TestForgedFilesAreErrorsOrAnswer(t *testing.T) {
 	t.Log(opened, "forged files were opened, and", refused, "refused")
 	if opened == 0 || refused == 0 {
 		t.Fail()
+	}
+}
+
+func TestATrieWithACycleIsRefused(t *testing.T) {
+	cycles := 0
+	for _, of := range forging(t) {
+		for _, p := range placesOf(of.bytes) {
+			if !strings.HasPrefix(filepath.Base(of.name), "poptrie-8-0") || p.element != 24 {
+				continue
+			}
+			for at := range min(p.bytes/p.element, 20) {
+				file := slices.Clone(of.bytes)
+				node := file[p.start+at*p.element:][:p.element]
+				if binary.LittleEndian.Uint64(node) == 0 {
+					continue // without children
+				}
+				binary.LittleEndian.PutUint32(node[16:], uint32(at))
+				if _, err := FromBytes(reseal(file)); err == nil {
+					t.Fatalf("%s: node %d leads to itself", of.name, at)
+				}
+				cycles++
+			}
+		}
+	}
+	if cycles == 0 {
+		t.Fatal("no trie with children")
 	}
 }
 
