@@ -17,7 +17,7 @@
 //! one table of another name is that table. Routes of other tables are counted.
 
 use super::builder::{Best, Builder, Trouble};
-use super::hops::{self, Hop, Offer};
+use super::hops::{self, Hop, Offer, Origins};
 use super::layouts::{Layout, Lines, Looks, Reader};
 use super::{ReadOptions, Value};
 use crate::report::{Kind, Note};
@@ -69,10 +69,13 @@ struct Reading<'o> {
     now: usize,
     prefix: Option<IpPrefix>,
     open: Option<Open>,
+    /// What the routes of the prefix say, if all origins are wanted.
+    origins: Origins,
 }
 
 fn read(blocks: &mut Lines<'_>, options: &ReadOptions, builder: &mut Builder) -> Result<(), Damage> {
-    let mut reading = Reading { options, tables: Vec::new(), now: 0, prefix: None, open: None };
+    let origins = Origins::default();
+    let mut reading = Reading { options, tables: Vec::new(), now: 0, prefix: None, open: None, origins };
     reading.enter("");
     blocks.each_line(|number, line| {
         let result = line.and_then(utf8).map_err(Trouble::Here);
@@ -85,7 +88,7 @@ fn read(blocks: &mut Lines<'_>, options: &ReadOptions, builder: &mut Builder) ->
             other => builder.settled(Place::Line(number), other),
         }
     })?;
-    reading.close(builder)?;
+    reading.end_prefix(builder)?;
     reading.finish(builder)
 }
 
@@ -112,7 +115,7 @@ impl Reading<'_> {
     fn line(&mut self, number: u64, line: &str, builder: &mut Builder) -> Result<(), Trouble> {
         let text = line.trim();
         if let Some(name) = text.strip_prefix("Table ") {
-            self.close(builder)?;
+            self.end_prefix(builder)?;
             self.prefix = None;
             self.enter(name.trim_end_matches(':'));
             return Ok(());
@@ -131,6 +134,7 @@ impl Reading<'_> {
         self.close(builder)?;
         let mut rest = line;
         if !line.starts_with(' ') {
+            self.end_prefix(builder)?;
             let (word, after) =
                 line.split_at(line.find(|c: char| c.is_ascii_whitespace()).unwrap_or(line.len()));
             rest = after;
@@ -151,17 +155,20 @@ impl Reading<'_> {
         let Some(route) = self.open.take() else { return Ok(()) };
         let offer: Option<Offer> = match self.options.value {
             Value::NextHop | Value::NextHops => hops::offer(&route.hops, self.options.value),
-            Value::OriginAs | Value::Origins | Value::Route => {
+            Value::Origins => {
+                let origin = route.origin.map(NextHopInfo::AutonomousSystem);
+                self.origins.push(Place::Line(route.line), route.prefix, origin);
+                return Ok(());
+            }
+            Value::OriginAs | Value::Route => {
                 route.origin.map(|origin| NextHopInfo::AutonomousSystem(origin).into())
             }
             Value::Peer => Some(NextHopInfo::Label(route.protocol.as_str().into()).into()),
         };
         let is_wanted = self.is_wanted(self.now);
-        let table = &mut self.tables[self.now];
         match offer {
             Some(offer) => {
-                table.best.offer(Place::Line(route.line), route.prefix, !route.primary, offer);
-                builder.beside(Place::Line(route.line), table.best.bytes())?;
+                self.offer(Place::Line(route.line), route.prefix, !route.primary, offer, builder)?
             }
             // Routes that did not come by BGP have no AS.
             None if self.options.value == Value::OriginAs => {
@@ -173,10 +180,33 @@ impl Reading<'_> {
                 if is_wanted {
                     return builder.damaged(damage);
                 }
-                table.damage.get_or_insert(damage);
+                self.tables[self.now].damage.get_or_insert(damage);
             }
         }
         Ok(())
+    }
+
+    fn offer(
+        &mut self,
+        place: Place,
+        prefix: IpPrefix,
+        rank: bool,
+        offer: Offer,
+        builder: &Builder,
+    ) -> Result<(), Damage> {
+        let table = &mut self.tables[self.now];
+        table.best.offer(place, prefix, rank, offer);
+        builder.beside(place, table.best.bytes())
+    }
+
+    /// Ends the routes of a prefix.
+    fn end_prefix(&mut self, builder: &mut Builder) -> Result<(), Damage> {
+        self.close(builder)?;
+        match self.origins.take() {
+            Some((place, prefix, Some(list))) => self.offer(place, prefix, false, list.into(), builder),
+            Some((place, _, None)) => builder.left_out(place, "prefix without an origin AS"),
+            None => Ok(()),
+        }
     }
 
     /// Adds the routes of the tables that are wanted.
@@ -316,6 +346,7 @@ mod tests {
             ]
         );
         assert_eq!(routes(VERSION_2, Value::OriginAs), ["0.0.0.0/0 64500", "2001:db8::/32 64502"]);
+        assert_eq!(routes(VERSION_2, Value::Origins), ["0.0.0.0/0 [64500,64501]", "2001:db8::/32 [64502]"]);
         assert_eq!(routes(VERSION_2, Value::Peer)[0], "0.0.0.0/0 bgp1");
     }
 

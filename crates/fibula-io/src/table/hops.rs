@@ -5,7 +5,7 @@ use super::builder::Builder;
 use super::fields::{list, object, quoted};
 use crate::mrt::{Origin, Path, Peer};
 use crate::{Damage, Place};
-use fibula::NextHopInfo;
+use fibula::{IpPrefix, NextHopInfo};
 use std::net::IpAddr;
 
 /// One of the next hops of a route.
@@ -141,6 +141,24 @@ pub(crate) fn list_of_origins<'i>(origins: impl Iterator<Item = &'i NextHopInfo>
         _ => list(&set.iter().map(u32::to_string).collect::<Vec<_>>()),
     };
     NextHopInfo::Label(list(&numbers.iter().map(one).collect::<Vec<_>>()).into())
+}
+
+/// The origins of the routes to a prefix, which follow one another in a text.
+#[derive(Debug, Default)]
+pub(super) struct Origins(Option<(Place, IpPrefix, Vec<NextHopInfo>)>);
+
+impl Origins {
+    /// Adds the origin of a route, if it has one.
+    pub(super) fn push(&mut self, place: Place, prefix: IpPrefix, origin: Option<NextHopInfo>) {
+        let (_, _, origins) = self.0.get_or_insert((place, prefix, Vec::new()));
+        origins.extend(origin);
+    }
+
+    /// Ends the prefix. Returns its list, which is `None` if no route has an origin.
+    pub(super) fn take(&mut self) -> Option<(Place, IpPrefix, Option<NextHopInfo>)> {
+        let (place, prefix, origins) = self.0.take()?;
+        Some((place, prefix, (!origins.is_empty()).then(|| list_of_origins(origins.iter()))))
+    }
 }
 
 #[cfg(test)]

@@ -17,7 +17,7 @@
 
 use super::bgpdump::{as_path, origin_of};
 use super::builder::{Builder, Trouble};
-use super::hops::{self, Hop};
+use super::hops::{self, Hop, Origins};
 use super::layouts::{Layout, Lines, Looks, Reader};
 use super::{ReadOptions, Value};
 use crate::mrt::{Origin, Path, Peer};
@@ -43,13 +43,17 @@ fn table(line: &str) -> Option<&str> {
 struct Reading {
     table: String,
     tables: Vec<String>,
+    /// The prefix, and its line.
     prefix: Option<IpPrefix>,
+    line: u64,
     /// Whether the active route of the prefix has been seen.
     has_active: bool,
     open: Option<Open>,
+    /// What the routes of the prefix say, if all origins are wanted.
+    origins: Origins,
 }
 
-/// The active route that is read now.
+/// The route that is read now: the active one, if not all are wanted.
 struct Open {
     line: u64,
     hops: Vec<Hop>,
@@ -60,7 +64,7 @@ struct Open {
 fn read(blocks: &mut Lines<'_>, options: &ReadOptions, builder: &mut Builder) -> Result<(), Damage> {
     let mut reading = Reading::default();
     builder.each_line(blocks, |number, line, builder| reading.line(number, line, options, builder))?;
-    reading.close(options, builder)?;
+    reading.end_prefix(options, builder)?;
     let wanted = options.table.as_ref().or(options.vrf.as_ref());
     let Some(name) = wanted.filter(|_| !reading.tables.iter().any(|table| wants(table, options))) else {
         return Ok(());
@@ -88,7 +92,7 @@ impl Reading {
     ) -> Result<(), Trouble> {
         let text = line.trim();
         if let Some(name) = table(line) {
-            self.end_prefix(number, options, builder)?;
+            self.end_prefix(options, builder)?;
             name.clone_into(&mut self.table);
             self.tables.push(self.table.clone());
             return Ok(());
@@ -102,12 +106,13 @@ impl Reading {
         }
         let mut rest = text;
         if !line.starts_with([' ', '\t']) {
-            self.end_prefix(number, options, builder)?;
+            self.end_prefix(options, builder)?;
             let (word, after) = text.split_at(text.find(' ').unwrap_or(text.len()));
             rest = after.trim();
             if !wants(&self.table, options) {
                 return Ok(builder.left_out(Place::Line(number), format!("route of table {}", self.table))?);
             }
+            self.line = number;
             self.prefix = Some(scan::prefix(word.as_bytes(), options.mask_host_bits)?);
         }
         if self.prefix.is_none() || rest.is_empty() {
@@ -115,8 +120,9 @@ impl Reading {
         }
         if let Some((marks, route)) = rest.split_once('[').filter(|(marks, _)| marks.len() <= 1) {
             self.close(options, builder)?;
-            if matches!(marks, "*" | "+") {
-                self.has_active = true;
+            let is_active = matches!(marks, "*" | "+");
+            self.has_active |= is_active;
+            if is_active || options.value == Value::Origins {
                 let from =
                     route.split_once("from ").map(|(_, after)| after.split(',').next().unwrap_or_default());
                 let from = from.and_then(|from| from.trim().parse().ok());
@@ -145,15 +151,16 @@ impl Reading {
     }
 
     /// Ends the routes of a prefix.
-    fn end_prefix(
-        &mut self,
-        number: u64,
-        options: &ReadOptions,
-        builder: &mut Builder,
-    ) -> Result<(), Damage> {
+    fn end_prefix(&mut self, options: &ReadOptions, builder: &mut Builder) -> Result<(), Damage> {
         self.close(options, builder)?;
-        if self.prefix.take().is_some() && !std::mem::take(&mut self.has_active) {
-            builder.left_out(Place::Line(number - 1), "prefix without an active route")?;
+        match self.origins.take() {
+            Some((place, prefix, Some(list))) => builder.route(place, prefix, list)?,
+            Some((place, _, None)) => builder.left_out(place, "prefix without an origin AS")?,
+            None => {}
+        }
+        let is_read = std::mem::take(&mut self.has_active) || options.value == Value::Origins;
+        if self.prefix.take().is_some() && !is_read {
+            builder.left_out(Place::Line(self.line), "prefix without an active route")?;
         }
         Ok(())
     }
@@ -169,11 +176,16 @@ impl Reading {
                 None => builder.damaged(Damage { place, what: format!("{prefix} has no hop") }),
             },
             Value::OriginAs | Value::Origins | Value::Route => {
-                match route.origin.filter(|origin| *origin != Origin::Local) {
-                    Some(origin) => {
-                        let path = Path { next_hop: None, origin, length: 0, details: None };
-                        builder.route(place, prefix, path.value(UNKNOWN, Value::OriginAs))
+                let origin = route.origin.filter(|origin| *origin != Origin::Local).map(|origin| {
+                    let path = Path { next_hop: None, origin, length: 0, details: None };
+                    path.value(UNKNOWN, Value::OriginAs)
+                });
+                match origin {
+                    origin if options.value == Value::Origins => {
+                        self.origins.push(place, prefix, origin);
+                        Ok(())
                     }
+                    Some(origin) => builder.route(place, prefix, origin),
                     None => builder.left_out(place, "route without an origin AS"),
                 }
             }
@@ -215,7 +227,7 @@ mod tests {
         to 192.0.2.3 via ge-0/0/2.0\n                    >  to 192.0.2.2 via ge-0/0/1.0\n\
         10.1.0.0/16        *[Static/5] 1w2d\n                       Discard\n\
         192.0.2.0/24       *[Direct/0] 1w2d\n                    >  via ge-0/0/0.0\n\
-        198.51.100.0/24     [BGP/170] 1w2d\n                    >  to 192.0.2.2 via ge-0/0/1.0\n\n\
+        198.51.100.0/24     [BGP/170] 1w2d\n                      AS path: 64503 I\n                    >  to 192.0.2.2 via ge-0/0/1.0\n\n\
         red.inet.0: 1 destinations, 1 routes (1 active, 0 holddown, 0 hidden)\n\n\
         10.0.0.0/8         *[Static/5] 1d\n                    >  to 192.0.2.77 via ge-0/0/7.0\n";
 
@@ -236,6 +248,8 @@ mod tests {
         assert_eq!(notes, [further, "prefix without an active route", "route of table red.inet.0"]);
         let origin = of(&ReadOptions { value: Value::OriginAs, ..Default::default() });
         assert_eq!(routes(&origin), ["10.0.0.0/8 64502"]);
+        let origins = of(&ReadOptions { value: Value::Origins, ..Default::default() });
+        assert_eq!(routes(&origins), ["10.0.0.0/8 [64502]", "198.51.100.0/24 [64503]"]);
         let peer = of(&ReadOptions { value: Value::Peer, ..Default::default() });
         assert_eq!(routes(&peer), ["10.0.0.0/8 192.0.2.2"]);
         let red = of(&ReadOptions { vrf: Some("red".into()), ..Default::default() });

@@ -252,6 +252,11 @@ impl Format {
         matches!(self, Mrt | Bgpdump | FrrBgp | Gobgp | Openbgpd | ShowBgp)
     }
 
+    /// Returns whether it tells the origins of several routes to a prefix, without their paths.
+    fn tells_origins(self) -> bool {
+        matches!(self, Self::Pfx2as | Self::Bird | Self::Junos)
+    }
+
     /// Returns whether [`write()`](crate::table::write()) writes it, with the features that are on.
     #[must_use]
     pub fn is_written(self) -> bool {
@@ -357,8 +362,12 @@ fn read_content(source: &Source, content: Content, options: &ReadOptions) -> Res
             None => layouts::of_content(&mut head, content, options, builder.room())
                 .map_err(|what| Error::of(source, what))?,
         };
-        let tells = format.is_of_bgp() || format == Format::Pfx2as && options.value == Value::Origins;
-        if matches!(options.value, Value::Origins | Value::Route) && !tells {
+        let tells = match options.value {
+            Value::Origins => format.is_of_bgp() || format.tells_origins(),
+            Value::Route => format.is_of_bgp(),
+            _ => true,
+        };
+        if !tells {
             return Err(Error::of(source, format!("{format} does not tell the origins and paths of routes")));
         }
         let result = layouts::of(format).read(head, content, options, &mut builder);
