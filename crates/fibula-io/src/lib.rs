@@ -20,6 +20,7 @@ mod beside;
 pub mod blocks;
 mod bogons;
 mod budget;
+mod caught;
 mod encoding;
 mod error;
 pub mod follow;
@@ -41,6 +42,8 @@ pub mod update;
 
 pub use bogons::bogons;
 pub use budget::{Budget, Bytes};
+#[doc(hidden)]
+pub use caught::caught;
 pub use encoding::Encoding;
 pub use error::{Damage, Error, Place};
 pub use report::{Kind, Note, Report};

@@ -7,6 +7,8 @@
 //! ```
 
 mod added;
+#[cfg(test)]
+mod damaged;
 mod input;
 mod nested;
 mod output;

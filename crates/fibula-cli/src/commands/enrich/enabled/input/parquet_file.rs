@@ -55,8 +55,9 @@ pub(super) fn open(name: &str, bar: &Bar) -> anyhow::Result<(SchemaRef, Parts)> 
                     let builder =
                         builder.with_row_groups(vec![number]).with_batch_size(usize::try_from(batch)?);
                     let (offset, limit) = (usize::try_from(start)?, usize::try_from(most)?);
-                    let batches = builder.with_offset(offset).with_limit(limit).build()?;
-                    Ok(Box::new(batches.map(|batch| Ok(batch?))) as Batches)
+                    let mut batches = caught(|| builder.with_offset(offset).with_limit(limit).build())??;
+                    let mut next = move || caught(|| batches.next()).and_then(|batch| Ok(batch.transpose()?));
+                    Ok(Box::new(std::iter::from_fn(move || next().transpose())) as Batches)
                 };
                 Ok(Part { number: number_of_part, first_row: part_row, open: Box::new(open) })
             })
@@ -72,10 +73,15 @@ pub(super) fn first(name: &str, column: usize) -> anyhow::Result<Option<ArrayRef
     let (file, metadata) = load(name)?;
     let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(file, metadata);
     let mask = ProjectionMask::roots(builder.parquet_schema(), [column]);
-    let mut batches =
-        builder.with_projection(mask).with_batch_size(BATCH_ROWS).with_limit(BATCH_ROWS).build()?;
-    let batch = batches.next().transpose().with_context(|| name.to_owned())?;
+    let builder = builder.with_projection(mask).with_batch_size(BATCH_ROWS).with_limit(BATCH_ROWS);
+    let batch = caught(|| builder.build()?.next().transpose().map_err(ParquetError::from));
+    let batch = batch.and_then(|batch| Ok(batch?)).with_context(|| name.to_owned())?;
     Ok(batch.map(|batch| Arc::clone(batch.column(0))))
+}
+
+/// Runs the reader of Parquet. Its panic is an error.
+fn caught<T>(read: impl FnOnce() -> T) -> anyhow::Result<T> {
+    fibula_io::caught(read).context("the Parquet file is damaged")
 }
 
 fn load(name: &str) -> anyhow::Result<(Shared, ArrowReaderMetadata)> {
@@ -84,7 +90,8 @@ fn load(name: &str) -> anyhow::Result<(Shared, ArrowReaderMetadata)> {
     let file = Shared { file: Arc::new(Mutex::new(file)), bytes };
     // An index of pages spares reading the pages before a part.
     let options = ArrowReaderOptions::default().with_page_index_policy(PageIndexPolicy::Optional);
-    let metadata = ArrowReaderMetadata::load(&file, options).with_context(|| name.to_owned())?;
+    let metadata = caught(|| ArrowReaderMetadata::load(&file, options));
+    let metadata = metadata.and_then(|metadata| Ok(metadata?)).with_context(|| name.to_owned())?;
     Ok((file, metadata))
 }
 
