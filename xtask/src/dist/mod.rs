@@ -135,7 +135,7 @@ impl Dist {
         self.pack(&parent, &name)
     }
 
-    /// Static programs, each in an archive. They write their manual pages and completions themselves.
+    /// Static programs, each in an archive. They write manual pages and completions themselves.
     fn programs(&self) -> Result<()> {
         for triple in MUSL {
             let name = format!("fibula-{VERSION}-{triple}");
