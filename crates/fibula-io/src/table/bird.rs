@@ -168,7 +168,7 @@ impl Reading<'_> {
         let is_wanted = self.is_wanted(self.now);
         match offer {
             Some(offer) => {
-                self.offer(Place::Line(route.line), route.prefix, !route.primary, offer, builder)?
+                self.offer(Place::Line(route.line), route.prefix, !route.primary, offer, builder)?;
             }
             // Routes that did not come by BGP have no AS.
             None if self.options.value == Value::OriginAs => {
