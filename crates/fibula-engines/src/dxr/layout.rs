@@ -1,5 +1,5 @@
-//! The bits of the entries: the paper's 32-bit direct entry with 16- and 32-bit ranges, and the two
-//! wider layouts.
+//! The bits of the entries: the paper's 32-bit direct entry with 16- and 32-bit ranges, the two
+//! wider layouts, and the paper's with its one range table or its search.
 
 use super::plan::PlainRange;
 use std::fmt::Debug;
@@ -51,6 +51,11 @@ pub(super) trait Layout: Send + Sync + 'static {
     /// Any other range: 16 bits of base, the rest next hop.
     type Long: Word;
 
+    /// Whether short ranges are stored among the long ones, two in a word. Bases then count words.
+    const ONE_TABLE: bool = false;
+    /// Whether the search tests for a hit, and ends at one.
+    const ENDS_AT_HIT: bool = false;
+
     /// The bits of a direct entry that hold a base or a next hop.
     const BASE_BITS: u32 = Self::Direct::BITS - Self::SIZE_BITS - 1;
     /// The most granules of one chunk.
@@ -74,6 +79,25 @@ impl Layout for Paper {
     type Direct = u32;
     type Short = u16;
     type Long = u32;
+}
+
+/// The paper's layout with what it prints of the table and of the search.
+#[derive(Debug)]
+pub(super) struct Printed<const ONE_TABLE: bool, const ENDS_AT_HIT: bool>;
+
+impl<const ONE_TABLE: bool, const ENDS_AT_HIT: bool> Layout for Printed<ONE_TABLE, ENDS_AT_HIT> {
+    const NAME: &'static str = match (ONE_TABLE, ENDS_AT_HIT) {
+        (false, false) => Paper::NAME,
+        (true, false) => "paper, one table",
+        (false, true) => "paper, ends at a hit",
+        (true, true) => "paper, one table, ends at a hit",
+    };
+    const SIZE_BITS: u32 = Paper::SIZE_BITS;
+    type Direct = <Paper as Layout>::Direct;
+    type Short = <Paper as Layout>::Short;
+    type Long = <Paper as Layout>::Long;
+    const ONE_TABLE: bool = ONE_TABLE;
+    const ENDS_AT_HIT: bool = ENDS_AT_HIT;
 }
 
 /// For next hops past 65,535: the paper's direct entries, ranges of 32 and 64 bits.
@@ -137,15 +161,45 @@ pub(super) fn probe<T: Word>(base_bits: u32, offset: u32) -> u64 {
     u64::from(offset) >> (LONG_BASE_BITS - base_bits) << (T::BITS - base_bits) | next_hop_max::<T>(base_bits)
 }
 
-/// Where a chunk is stored: a run of the short or of the long range table.
+/// The base-two logarithm of the short ranges in a word of the one range table.
+const SHORTS_LOG2: u32 = 1;
+
+/// Where a chunk is stored: a run of ranges of one format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Chunk {
     /// Whether its ranges are long.
     pub(super) long: bool,
-    /// The index of its first range.
+    /// The index of its first range, among all of its format.
     pub(super) start: usize,
     /// The number of its ranges, padding included.
     pub(super) len: usize,
+}
+
+/// The elements of a range table that a chunk occupies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Place {
+    /// Whether the table is that of long ranges, which holds all where there is one.
+    pub(super) long: bool,
+    pub(super) start: usize,
+    pub(super) len: usize,
+}
+
+impl Chunk {
+    /// Returns the elements that it occupies.
+    pub(super) fn place<L: Layout>(self) -> Place {
+        let log2 = shorts_log2::<L>(self.long);
+        Place {
+            long: self.long || L::ONE_TABLE,
+            start: self.start >> log2,
+            len: self.len.next_multiple_of(1 << log2) >> log2,
+        }
+    }
+}
+
+/// Returns the base-two logarithm of the ranges of a format in an element of their table.
+#[inline(always)]
+pub(super) const fn shorts_log2<L: Layout>(long: bool) -> u32 {
+    if L::ONE_TABLE && !long { SHORTS_LOG2 } else { 0 }
 }
 
 /// The meaning of a direct entry.
@@ -172,7 +226,8 @@ pub(super) fn direct_entry<L: Layout>(granule_log2: u32, slot: Slot) -> L::Direc
     let (base, size, long) = match slot {
         Slot::NextHop(next_hop) => (u64::from(next_hop), 0, 0),
         Slot::Chunk(chunk) => {
-            ((chunk.start >> granule_log2) as u64, (chunk.len >> granule_log2) as u64, u64::from(chunk.long))
+            let base = chunk.start >> shorts_log2::<L>(chunk.long) >> granule_log2;
+            (base as u64, (chunk.len >> granule_log2) as u64, u64::from(chunk.long))
         }
     };
     debug_assert!(base < L::BASE_MAX && size <= L::SIZE_MAX);
@@ -186,7 +241,7 @@ pub(super) fn slot<L: Layout>(granule_log2: u32, entry: L::Direct) -> Slot {
         (next_hop, 0, _) => Slot::NextHop(next_hop as u32),
         (base, size, long) => Slot::Chunk(Chunk {
             long: long == 1,
-            start: (base as usize) << granule_log2,
+            start: (base as usize) << granule_log2 << shorts_log2::<L>(long == 1),
             len: (size as usize) << granule_log2,
         }),
     }

@@ -19,11 +19,13 @@
 //! - No prefetch: 82. Prefetch in the second phase: 91.
 //! - Two lanes in step: 92. Eight: 91.
 
-use super::layout::{LONG_BASE_BITS, Layout, SHORT_BASE_BITS, Slot, Word, fields, next_hop_max, probe, slot};
+use super::layout::{
+    LONG_BASE_BITS, Layout, SHORT_BASE_BITS, Slot, Word, fields, next_hop_max, probe, shorts_log2, slot,
+};
 use super::table::Table;
 use fibula::NextHop;
 use fibula::arch::prefetch;
-use fibula::engine::{Meter, Width};
+use fibula::engine::{Meter, Unmetered, Width};
 use std::hint::select_unpredictable;
 
 /// The addresses that go through the phases together: enough that what the first phase prefetched
@@ -37,21 +39,49 @@ const TOGETHER: usize = 4;
 /// what is left.
 #[must_use]
 #[inline(always)]
-pub(super) fn search_steps(len: usize) -> u32 {
+fn search_steps(len: usize) -> u32 {
     len.next_power_of_two().trailing_zeros()
 }
 
-/// Returns the next hop of the last entry of a chunk that is not greater than `probe`. The first
-/// entry never is greater.
+/// Returns the next hop of the last entry of a chunk that is not greater than `probe`, and the
+/// steps of the search. The first entry never is greater.
 #[inline(always)]
-fn search<T: Word>(base_bits: u32, entries: &[T], probe: u64, meter: &mut impl Meter) -> u64 {
+fn search<L: Layout, T: Word>(
+    base_bits: u32,
+    entries: &[T],
+    probe: u64,
+    meter: &mut impl Meter,
+) -> (u64, u32) {
+    if L::ENDS_AT_HIT {
+        return search_to_hit(base_bits, entries, probe, meter);
+    }
     let (mut at, mut len) = (0, entries.len());
     while len > 1 {
         let half = len / 2;
         at = select_unpredictable(meter.load(&entries[at + half]).to_u64() <= probe, at + half, at);
         len -= half;
     }
-    meter.load(&entries[at]).to_u64() & next_hop_max::<T>(base_bits)
+    (meter.load(&entries[at]).to_u64() & next_hop_max::<T>(base_bits), search_steps(entries.len()))
+}
+
+/// Does what [`search`] does as the paper prints it: ends at the range that contains the address.
+/// Returns the iterations, too; none for a chunk of one range.
+#[inline(always)]
+fn search_to_hit<T: Word>(base_bits: u32, entries: &[T], probe: u64, meter: &mut impl Meter) -> (u64, u32) {
+    let (mut lower, mut upper, mut iterations) = (0, entries.len() - 1, 0);
+    while lower != upper {
+        iterations += 1;
+        let middle = usize::midpoint(lower, upper);
+        let entry = meter.load(&entries[middle]).to_u64();
+        if entry > probe {
+            upper = middle;
+        } else if meter.load(&entries[middle + 1]).to_u64() > probe {
+            return (entry & next_hop_max::<T>(base_bits), iterations);
+        } else {
+            lower = middle + 1;
+        }
+    }
+    (meter.load(&entries[lower]).to_u64() & next_hop_max::<T>(base_bits), iterations)
 }
 
 /// Appends `lane` to the first `count` of a list if `keep`, without a branch, because the next
@@ -84,20 +114,26 @@ impl<L: Layout> Table<L> {
     /// Looks up one address.
     #[inline(always)]
     pub(super) fn lookup(&self, address: u32, meter: &mut impl Meter) -> u32 {
+        self.search(address, meter).0
+    }
+
+    /// Returns the answer, and the steps of the search.
+    #[inline(always)]
+    pub(super) fn search(&self, address: u32, meter: &mut impl Meter) -> (u32, u32) {
         let offset = self.offset(address);
         let index = (address >> (u32::BITS - u32::from(self.k))) as usize;
         match slot::<L>(self.granule_log2, meter.load(&self.direct[index])) {
-            Slot::NextHop(next_hop) => next_hop,
+            Slot::NextHop(next_hop) => (next_hop, 0),
             Slot::Chunk(chunk) => {
                 let place = chunk.start..chunk.start + chunk.len;
-                let next_hop = if chunk.long {
+                let (next_hop, steps) = if chunk.long {
                     let probe = probe::<L::Long>(LONG_BASE_BITS, offset);
-                    search::<L::Long>(LONG_BASE_BITS, &self.long[place], probe, meter)
+                    search::<L, L::Long>(LONG_BASE_BITS, &self.long[place], probe, meter)
                 } else {
                     let probe = probe::<L::Short>(SHORT_BASE_BITS, offset);
-                    search::<L::Short>(SHORT_BASE_BITS, &self.short[place], probe, meter)
+                    search::<L, L::Short>(SHORT_BASE_BITS, &self.short_ranges()[place], probe, meter)
                 };
-                next_hop as u32
+                (next_hop as u32, steps)
             }
         }
     }
@@ -105,7 +141,11 @@ impl<L: Layout> Table<L> {
     /// Looks up many addresses.
     #[inline(always)]
     pub(super) fn lookup_batch<W: Width>(&self, addresses: &[u32], next_hops: &mut [W]) {
-        if self.long.len() > self.short.len() {
+        if L::ENDS_AT_HIT {
+            for (&address, next_hop) in addresses.iter().zip(next_hops) {
+                *next_hop = W::narrow(NextHop(self.lookup(address, &mut Unmetered)));
+            }
+        } else if self.long.len() > self.short.len() {
             self.batch::<W, true>(addresses, next_hops);
         } else {
             self.batch::<W, false>(addresses, next_hops);
@@ -116,7 +156,7 @@ impl<L: Layout> Table<L> {
     /// numerous. Choosing in the loop costs 5 %, even if the choice never changes.
     #[inline(always)]
     fn batch<W: Width, const MOSTLY_LONG: bool>(&self, addresses: &[u32], next_hops: &mut [W]) {
-        let (direct, short_ranges, long_ranges) = (&self.direct[..], &self.short[..], &self.long[..]);
+        let (direct, short_ranges, long_ranges) = (&self.direct[..], self.short_ranges(), &self.long[..]);
         let (index_shift, granule_log2) = (u32::BITS - u32::from(self.k), self.granule_log2);
         let mut entries = [L::Direct::default(); LANES];
         let (mut short, mut long) = ([0; LANES], [0; LANES]);
@@ -129,7 +169,7 @@ impl<L: Layout> Table<L> {
                 entries[lane] = entry;
                 push(&mut short, &mut shorts, lane, size != 0 && format == 0);
                 push(&mut long, &mut longs, lane, size != 0 && format == 1);
-                let start = (base as usize) << granule_log2;
+                let start = (base as usize) << granule_log2 << shorts_log2::<L>(MOSTLY_LONG);
                 if MOSTLY_LONG {
                     prefetch(long_ranges, start);
                 } else {
@@ -167,12 +207,13 @@ impl<L: Layout> Table<L> {
         addresses: &[u32],
         next_hops: &mut [W],
     ) {
+        let shorts_log2 = shorts_log2::<L>(base_bits == LONG_BASE_BITS);
         for group in groups {
             let (mut at, mut len, mut probes) = ([0; TOGETHER], [0; TOGETHER], [0; TOGETHER]);
             for i in 0..TOGETHER {
                 let lane = usize::from(group[i]);
                 let (base, size, _) = fields::<L>(entries[lane]);
-                at[i] = (base as usize) << self.granule_log2;
+                at[i] = (base as usize) << self.granule_log2 << shorts_log2;
                 len[i] = (size as usize) << self.granule_log2;
                 probes[i] = probe::<T>(base_bits, self.offset(addresses[lane]));
             }

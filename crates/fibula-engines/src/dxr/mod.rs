@@ -52,10 +52,15 @@
 //! # What differs from the paper
 //!
 //! - Short and long ranges are stored in two tables, so that 2^19 of each fit and bases need no
-//!   common unit.
+//!   common unit. `tables=one` stores them in one, as the paper does: bases count its words of 32
+//!   bits, each a long range or two short ones, so a chunk of an odd number of short ranges wastes
+//!   half a word.
 //! - The search halves what is left without testing for a hit. Every address of a chunk takes the
 //!   same number of steps, with no branch to mispredict. Batches are software-pipelined; see
-//!   [`lookup`].
+//!   [`lookup`]. With `search=hit` it ends as soon as the range it looks at contains the address,
+//!   as the paper's Table 2 counts, one address after the other.
+//! - Those two take the paper's entries alone: a table that 32-bit direct entries with granules of
+//!   up to 8 cannot hold is refused.
 //! - An update walks the routes of each changed prefix once, however many chunks it covers, instead
 //!   of searching the table for each chunk. Chunks that several changes touch are rebuilt once.
 //!   Freed space is reused, and unused space stays under a sixteenth of a range table; see
@@ -76,15 +81,16 @@ pub use statistics::{SEARCH_STEPS_MAX, Statistics};
 
 use fibula::arch::Isa;
 use fibula::engine::{
-    About, Config, Engine, Figure, Lookup, Meter, ParameterInfo, Persist, Persistence, Update, Updates, Width,
+    About, Config, Engine, Figure, Lookup, Meter, ParameterInfo, Persist, Persistence, Unmetered, Update,
+    Updates, Width,
 };
 use fibula::memory::{Memory, Pages};
 use fibula::sections::{SectionWriter, Sections};
-use fibula::{Delta, Error, NextHop, Prefix, Rib};
-use layout::{Layout, Paper, Wide, WideRanges};
+use fibula::{Delta, Error, Limit, NextHop, Prefix, Rib};
+use layout::{Layout, Paper, Printed, Wide, WideRanges};
 use plan::Plan;
 use std::marker::PhantomData;
-use table::{GRANULE_LOG2_MAX, Table, bytes};
+use table::{GRANULE_LOG2_MAX, HEADROOM, Table, bytes, capacity};
 
 /// What the tools print about the engine.
 pub const ABOUT: About = About {
@@ -92,10 +98,17 @@ pub const ABOUT: About = About {
     paper: "Zec, Rizzo, Mikuc: DXR: Towards a Billion Routing Lookups per Second in Software, ACM SIGCOMM CCR 42(5)",
     year: 2012,
     updates: Updates::InPlace,
-    parameters: &[ParameterInfo {
-        name: "k",
-        meaning: "bits resolved by the direct table, 16 to 24, default 18",
-    }],
+    parameters: &[
+        ParameterInfo { name: "k", meaning: "bits resolved by the direct table, 16 to 24, default 18" },
+        ParameterInfo {
+            name: "search",
+            meaning: "fixed (default): as many steps for every address of a chunk; hit: ends at a hit, as in the paper",
+        },
+        ParameterInfo {
+            name: "tables",
+            meaning: "range tables: two (default), by format, or one, as in the paper",
+        },
+    ],
     ..About::DEFAULT
 };
 
@@ -111,9 +124,17 @@ enum Form {
     Paper(Table<Paper>),
     WideRanges(Table<WideRanges>),
     Wide(Table<Wide>),
+    OneTable(Table<OneTable>),
+    AtHit(Table<AtHit>),
+    AsPrinted(Table<AsPrinted>),
 }
 
-layouts!(($) with_table: Paper, WideRanges, Wide);
+/// The paper's layout with one range table, with the search that ends at a hit, and with both.
+type OneTable = Printed<true, false>;
+type AtHit = Printed<false, true>;
+type AsPrinted = Printed<true, true>;
+
+layouts!(($) with_table: Paper, WideRanges, Wide, OneTable, AtHit, AsPrinted);
 
 /// The DXR engine; see the [module page](self).
 #[derive(Debug)]
@@ -133,29 +154,62 @@ impl<W: Width> Dxr<W> {
     /// Returns the steps of binary search that `address` takes, or 0 if the direct table answers.
     #[must_use]
     pub fn search_steps(&self, address: u32) -> u32 {
-        let index = (address >> (u32::BITS - u32::from(self.k))) as usize;
-        with_table!(&self.form, Form::table => table.slot_search_steps(index))
+        with_table!(&self.form, Form::table => table.search(address, &mut Unmetered).1)
     }
 }
 
-/// Compiles a plan of the whole address space in one layout.
-type Build = fn(&Plan, u8, u32, Pages) -> Form;
+/// The bytes of a fresh table, and what builds it.
+type Candidate<'p> = (u64, Box<dyn FnOnce() -> Form + 'p>);
+
+/// Returns the tables of one layout that hold a plan, by granules.
+fn candidates<L: Layout>(plan: &Plan, k: u8, pages: Pages, form: fn(Table<L>) -> Form) -> Vec<Candidate<'_>> {
+    let of_granule = |granule: u32| -> Option<Candidate<'_>> {
+        let build = move || form(Table::build(plan, k, granule, pages));
+        Some((bytes::<L>(plan, k, granule)?, Box::new(build)))
+    };
+    (0..=GRANULE_LOG2_MAX).filter_map(of_granule).collect()
+}
 
 impl Form {
-    /// Compiles a plan of the whole address space in the smallest layout. Of equals it takes the
-    /// first.
-    fn build(plan: &Plan, k: u8, pages: Pages) -> Self {
-        let paper: Build = |plan, k, granule, pages| Self::Paper(Table::build(plan, k, granule, pages));
-        let ranges: Build = |plan, k, granule, pages| Self::WideRanges(Table::build(plan, k, granule, pages));
-        let wide: Build = |plan, k, granule, pages| Self::Wide(Table::build(plan, k, granule, pages));
-        let granules = 0..=GRANULE_LOG2_MAX;
-        let layouts = granules.clone().map(|granule| (bytes::<Paper>(plan, k, granule), granule, paper));
-        let layouts =
-            layouts.chain(granules.map(|granule| (bytes::<WideRanges>(plan, k, granule), granule, ranges)));
-        let layouts = layouts.chain([(bytes::<Wide>(plan, k, 0), 0, wide)]);
-        let fewest = layouts.filter(|(bytes, ..)| bytes.is_some()).min_by_key(|&(bytes, ..)| bytes);
-        let (_, granule, build) = fewest.expect("the wide layout holds every table");
-        build(plan, k, granule, pages)
+    /// Compiles a plan of the whole address space in the smallest layout that the configuration
+    /// allows. Of equals it takes the first.
+    ///
+    /// # Errors
+    /// If only the paper's entries are allowed, and do not hold it.
+    fn build(plan: &Plan, k: u8, config: &Config) -> Result<Self, Error> {
+        let ends_at_hit = config.choice("search", &[("fixed", false), ("hit", true)])?;
+        let one_table = config.choice("tables", &[("two", false), ("one", true)])?;
+        let pages = config.pages;
+        let candidates = match (one_table, ends_at_hit) {
+            (false, false) => {
+                let mut all = candidates(plan, k, pages, Self::Paper);
+                all.extend(candidates(plan, k, pages, Self::WideRanges));
+                all.extend(candidates(plan, k, pages, Self::Wide));
+                all
+            }
+            (true, false) => candidates(plan, k, pages, Self::OneTable),
+            (false, true) => candidates(plan, k, pages, Self::AtHit),
+            (true, true) => candidates(plan, k, pages, Self::AsPrinted),
+        };
+        let smallest = candidates.into_iter().min_by_key(|&(bytes, _)| bytes);
+        let (_, build) = smallest.ok_or_else(|| past_the_papers_entries(plan))?;
+        Ok(build())
+    }
+}
+
+/// Returns what the paper's entries cannot hold of a plan.
+fn past_the_papers_entries(plan: &Plan) -> Limit {
+    let next_hop = plan.runs.iter().map(|run| u64::from(run.max_next_hop)).max().unwrap_or_default();
+    let longest = plan.runs.iter().map(|run| run.len as u64).max().unwrap_or_default();
+    let ranges: u64 = plan.runs.iter().filter(|run| run.len > 1).map(|run| run.len as u64).sum();
+    let limit = |what, had, max| Limit { what, had, max };
+    let most = capacity::<Paper>(GRANULE_LOG2_MAX);
+    if next_hop > Paper::NEXT_HOP_MAX {
+        limit("next hops of the paper's ranges", next_hop, Paper::NEXT_HOP_MAX)
+    } else if longest > Paper::SIZE_MAX << GRANULE_LOG2_MAX {
+        limit("ranges of one of the paper's chunks", longest, Paper::SIZE_MAX << GRANULE_LOG2_MAX)
+    } else {
+        limit("ranges of the paper's tables, with room to grow", ranges, most - most / HEADROOM)
     }
 }
 
@@ -184,7 +238,7 @@ impl<W: Width> Engine<u32> for Dxr<W> {
     fn build(rib: &Rib<u32>, config: &Config) -> Result<Self, Error> {
         let k = direct_bits(config)?;
         let plan = Plan::of(rib, std::iter::once(Prefix::ALL), k);
-        let form = Form::build(&plan, k, config.pages);
+        let form = Form::build(&plan, k, config)?;
         Ok(Self { k, form, answers: PhantomData })
     }
 

@@ -2,7 +2,7 @@
 
 use super::layout::Layout;
 use super::table::{GRANULE_LOG2_MAX, RANGES, Table};
-use super::{Form, Wide, WideRanges};
+use super::{AsPrinted, AtHit, Form, OneTable, Wide, WideRanges};
 use fibula::Error;
 use fibula::blocks::chunks::Pool;
 use fibula::memory::Pages;
@@ -18,6 +18,12 @@ impl Form {
             Self::WideRanges(Table::open(sections, k)?)
         } else if layout[..] == *Wide::NAME.as_bytes() {
             Self::Wide(Table::open(sections, k)?)
+        } else if layout[..] == *OneTable::NAME.as_bytes() {
+            Self::OneTable(Table::open(sections, k)?)
+        } else if layout[..] == *AtHit::NAME.as_bytes() {
+            Self::AtHit(Table::open(sections, k)?)
+        } else if layout[..] == *AsPrinted::NAME.as_bytes() {
+            Self::AsPrinted(Table::open(sections, k)?)
         } else {
             Self::Paper(Table::open(sections, k)?)
         })

@@ -1,9 +1,8 @@
 //! [`Statistics`]: the figures of the paper's Tables 1 and 2.
 
 use super::layout::{Layout, Slot};
-use super::lookup::search_steps;
 use super::table::Table;
-use fibula::engine::Figure;
+use fibula::engine::{Figure, Unmetered};
 
 /// The most search steps of a lookup: a chunk has at most 2^16 ranges.
 pub const SEARCH_STEPS_MAX: usize = 16;
@@ -30,10 +29,10 @@ pub struct Statistics {
     /// The bytes of the direct table and of all ranges, with padding, without holes and unused
     /// memory.
     pub bytes: usize,
-    /// The number of chunks before 224.0.0.0 by their steps of binary search. Index 0 counts those
-    /// that the direct table answers. All chunks are equally large, so these are the shares of
-    /// uniformly random unicast addresses (Table 2).
-    pub chunks_by_search_steps: [usize; SEARCH_STEPS_MAX + 1],
+    /// The number of addresses before 224.0.0.0 by their steps of binary search. Index 0 counts
+    /// those that the direct table answers. These are the shares of uniformly random unicast
+    /// addresses (Table 2).
+    pub addresses_by_search_steps: [u64; SEARCH_STEPS_MAX + 1],
 }
 
 impl Statistics {
@@ -47,7 +46,7 @@ impl Statistics {
             Figure::count("ranges a granule", self.granule),
             Figure::count("bytes, unused memory left out", self.bytes),
         ];
-        let met = (0..=SEARCH_STEPS_MAX).filter(|&steps| self.chunks_by_search_steps[steps] > 0);
+        let met = (0..=SEARCH_STEPS_MAX).filter(|&steps| self.addresses_by_search_steps[steps] > 0);
         figures.extend(met.map(|steps| {
             Figure::new(
                 format!("{steps} search steps, % of addresses"),
@@ -61,8 +60,8 @@ impl Statistics {
     /// steps.
     #[must_use]
     pub fn percent_with_search_steps(&self, steps: usize) -> f64 {
-        let chunks: usize = self.chunks_by_search_steps.iter().sum();
-        100.0 * self.chunks_by_search_steps.get(steps).map_or(0.0, |&count| count as f64) / chunks as f64
+        let all: u64 = self.addresses_by_search_steps.iter().sum();
+        100.0 * self.addresses_by_search_steps.get(steps).map_or(0.0, |&count| count as f64) / all as f64
     }
 }
 
@@ -79,34 +78,32 @@ impl<L: Layout> Table<L> {
             long_ranges: 0,
             largest_chunk: 0,
             bytes: self.direct.len() * size_of::<L::Direct>() + ranges,
-            chunks_by_search_steps: [0; SEARCH_STEPS_MAX + 1],
+            addresses_by_search_steps: [0; SEARCH_STEPS_MAX + 1],
         };
         // 224.0.0.0 begins the last eighth of the address space.
         let unicast = self.direct.len() / 8 * 7;
+        let addresses = 1 << (u32::BITS - u32::from(self.k));
         for index in 0..self.direct.len() {
-            if index < unicast {
-                statistics.chunks_by_search_steps[self.slot_search_steps(index) as usize] += 1;
+            let Slot::Chunk(chunk) = self.slot(index) else {
+                statistics.addresses_by_search_steps[0] += if index < unicast { addresses } else { 0 };
+                continue;
+            };
+            let ranges = self.ranges_of(chunk);
+            statistics.full_chunks += 1;
+            statistics.largest_chunk = statistics.largest_chunk.max(ranges.len());
+            if chunk.long {
+                statistics.long_ranges += ranges.len();
+            } else {
+                statistics.short_chunks += 1;
+                statistics.short_ranges += ranges.len();
             }
-            if let Slot::Chunk(chunk) = self.slot(index) {
-                let ranges = self.ranges_of(chunk).len();
-                statistics.full_chunks += 1;
-                statistics.largest_chunk = statistics.largest_chunk.max(ranges);
-                if chunk.long {
-                    statistics.long_ranges += ranges;
-                } else {
-                    statistics.short_chunks += 1;
-                    statistics.short_ranges += ranges;
-                }
+            let ends = ranges[1..].iter().map(|range| u64::from(range.base)).chain([addresses]);
+            for (range, end) in ranges.iter().zip(ends).filter(|_| index < unicast) {
+                let base = u64::from(range.base);
+                let steps = self.search((index as u64 * addresses + base) as u32, &mut Unmetered).1;
+                statistics.addresses_by_search_steps[steps as usize] += end - base;
             }
         }
         statistics
-    }
-
-    /// Returns the steps of binary search that the addresses of a chunk take.
-    pub(super) fn slot_search_steps(&self, index: usize) -> u32 {
-        match self.slot(index) {
-            Slot::NextHop(_) => 0,
-            Slot::Chunk(chunk) => search_steps(chunk.len),
-        }
     }
 }

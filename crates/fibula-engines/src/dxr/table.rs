@@ -2,16 +2,20 @@
 //! them.
 
 use super::layout::{
-    Chunk, LONG_BASE_BITS, Layout, SHORT_BASE_BITS, Slot, Word, direct_entry, next_hop_max, plain_range,
-    range_entry, slot,
+    Chunk, LONG_BASE_BITS, Layout, Place, SHORT_BASE_BITS, Slot, Word, direct_entry, next_hop_max,
+    plain_range, range_entry, shorts_log2, slot,
 };
 use super::plan::{PlainRange, Plan, Run};
 use fibula::blocks::chunks::Pool;
 use fibula::memory::{Array, Pages};
+use zerocopy::{FromBytes, IntoBytes};
 
 /// The greatest base-two logarithm of a granule: bases and sizes count 1, 2, 4 or 8 ranges (section
 /// 3.2).
 pub(super) const GRANULE_LOG2_MAX: u32 = 3;
+
+/// Why short ranges fill an array of long ones.
+const IN_WORDS: &str = "a long range has the bytes of whole short ones";
 
 /// The name of a range table's elements in limit errors.
 pub(super) const RANGES: &str = "ranges";
@@ -27,11 +31,12 @@ pub(super) struct Table<L: Layout> {
     pub(super) granule_log2: u32,
     pub(super) pages: Pages,
     pub(super) direct: Array<L::Direct>,
+    /// Empty where there is [one table](Layout::ONE_TABLE).
     pub(super) short: Pool<L::Short>,
     pub(super) long: Pool<L::Long>,
 }
 
-/// The number of ranges in each of the two range tables, padding included.
+/// The number of elements in each of the two range tables, padding included.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Amount {
     pub(super) short: u64,
@@ -39,8 +44,8 @@ pub(super) struct Amount {
 }
 
 impl Amount {
-    pub(super) fn add(&mut self, long: bool, len: usize) {
-        *(if long { &mut self.long } else { &mut self.short }) += len as u64;
+    pub(super) fn add(&mut self, place: Place) {
+        *(if place.long { &mut self.long } else { &mut self.short }) += place.len as u64;
     }
 }
 
@@ -56,13 +61,13 @@ pub(super) fn needed<L: Layout>(plan: &Plan, granule_log2: u32) -> Option<Amount
             if (len >> granule_log2) as u64 > L::SIZE_MAX {
                 return None;
             }
-            amount.add(long, len);
+            amount.add(Chunk { long, start: 0, len }.place::<L>());
         }
     }
     Some(amount)
 }
 
-/// Returns the most ranges, padding included, that one range table of this layout holds.
+/// Returns the most elements, padding included, that one range table of this layout holds.
 pub(super) const fn capacity<L: Layout>(granule_log2: u32) -> u64 {
     L::BASE_MAX << granule_log2
 }
@@ -83,7 +88,9 @@ pub(super) fn bytes<L: Layout>(plan: &Plan, k: u8, granule_log2: u32) -> Option<
 /// every base is a multiple of 256 and every next hop fits beside 8 bits of base.
 pub(super) fn shape<L: Layout>(run: &Run, granule_log2: u32) -> (bool, usize) {
     let short = run.aligned && u64::from(run.max_next_hop) <= next_hop_max::<L::Short>(SHORT_BASE_BITS);
-    (!short, run.len.next_multiple_of(1 << granule_log2))
+    // Bases count granules of words. Without granules, a last word may be half used.
+    let padded = if granule_log2 == 0 { 0 } else { granule_log2 + shorts_log2::<L>(!short) };
+    (!short, run.len.next_multiple_of(1 << padded))
 }
 
 /// Writes ranges as entries. The padding repeats the last range, which does not change any search.
@@ -109,11 +116,12 @@ impl<L: Layout> Table<L> {
         let mut written = Amount::default();
         for run in &plan.runs {
             let (long, len) = shape::<L>(run, granule_log2);
-            let start = if long { written.long } else { written.short };
+            let place = Chunk { long, start: 0, len }.place::<L>();
+            let start = if place.long { written.long } else { written.short };
             if run.len > 1 {
-                written.add(long, len);
+                written.add(place);
             }
-            table.place(plan, run, start as usize);
+            table.place(plan, run, (start as usize) << shorts_log2::<L>(long));
         }
         table
     }
@@ -138,7 +146,25 @@ impl<L: Layout> Table<L> {
         if chunk.long {
             write::<L::Long>(LONG_BASE_BITS, ranges, &mut self.long[place]);
         } else {
-            write::<L::Short>(SHORT_BASE_BITS, ranges, &mut self.short[place]);
+            write::<L::Short>(SHORT_BASE_BITS, ranges, &mut self.short_ranges_mut()[place]);
+        }
+    }
+
+    /// Returns all short ranges.
+    #[inline(always)]
+    pub(super) fn short_ranges(&self) -> &[L::Short] {
+        if L::ONE_TABLE {
+            <[L::Short]>::ref_from_bytes(self.long[..].as_bytes()).expect(IN_WORDS)
+        } else {
+            &self.short
+        }
+    }
+
+    fn short_ranges_mut(&mut self) -> &mut [L::Short] {
+        if L::ONE_TABLE {
+            <[L::Short]>::mut_from_bytes(self.long[..].as_mut_bytes()).expect(IN_WORDS)
+        } else {
+            &mut self.short
         }
     }
 
@@ -154,13 +180,13 @@ impl<L: Layout> Table<L> {
         let mut ranges: Vec<PlainRange> = if chunk.long {
             plain_ranges::<L::Long>(LONG_BASE_BITS, &self.long[place])
         } else {
-            plain_ranges::<L::Short>(SHORT_BASE_BITS, &self.short[place])
+            plain_ranges::<L::Short>(SHORT_BASE_BITS, &self.short_ranges()[place])
         };
         ranges.dedup();
         ranges
     }
 
-    /// Returns the ranges in use, without holes.
+    /// Returns the elements in use, without holes.
     pub(super) fn live(&self) -> Amount {
         Amount { short: live(&self.short) as u64, long: live(&self.long) as u64 }
     }

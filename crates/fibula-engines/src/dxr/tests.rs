@@ -78,7 +78,7 @@ fn tables_1_and_2_are_counted_as_the_paper_counts() {
         (3, 2, 6, 3)
     );
     assert_eq!(statistics.bytes, 65_536 * 4 + 6 * 2 + 3 * 4);
-    let [none, one, two, ..] = statistics.chunks_by_search_steps;
+    let [none, one, two, ..] = statistics.addresses_by_search_steps.map(|addresses| addresses >> 16);
     assert_eq!((none, one, two), (57_344 - 2, 0, 2), "240.0.0.0/4 is not unicast");
     assert!((statistics.percent_with_search_steps(2) - 100.0 * 2.0 / 57_344.0).abs() < 1e-9);
     rib.insert("10.2.3.5/32".parse().unwrap(), NextHop(4));
@@ -239,8 +239,15 @@ fn change(next_hops: u32) -> impl Strategy<Value = Change<u32>> {
 
 /// Applies updates, and checks the table after each.
 fn follows<W: Width>(k: u8, batches: Vec<Vec<Change<u32>>>) -> Result<(), TestCaseError> {
+    follows_as::<W>(|rib| build(rib, k), batches)
+}
+
+fn follows_as<W: Width>(
+    build: impl Fn(&Rib<u32>) -> Dxr<W>,
+    batches: Vec<Vec<Change<u32>>>,
+) -> Result<(), TestCaseError> {
     let mut rib: Rib<u32> = Rib::new();
-    let mut dxr: Dxr<W> = build(&rib, k);
+    let mut dxr = build(&rib);
     for batch in batches {
         let before = rib.clone();
         let mut deltas: Vec<Delta<u32>> = Vec::new();
@@ -253,7 +260,7 @@ fn follows<W: Width>(k: u8, batches: Vec<Vec<Change<u32>>>) -> Result<(), TestCa
             Update::Applied(_) => {}
             Update::Rebuild => {
                 check(&dxr, &before).map_err(TestCaseError::fail)?;
-                dxr = build(&rib, k);
+                dxr = build(&rib);
             }
             Update::Limit(limit) => return Err(TestCaseError::fail(limit.to_string())),
         }
@@ -283,6 +290,90 @@ proptest! {
     fn any_sequence_of_updates_is_followed_with_32_bits(k in 16..=19_u8, batches in batches(1 << 20)) {
         follows::<u32>(k, batches)?;
     }
+}
+
+/// The modes that the paper prints, each alone and both.
+const PRINTED: [&[(&str, &str)]; 3] =
+    [&[("tables", "one")], &[("search", "hit")], &[("tables", "one"), ("search", "hit")]];
+
+fn build_with<W: Width>(rib: &Rib<u32>, k: u8, parameters: &[(&str, &str)]) -> Result<Dxr<W>, Error> {
+    let config = Config::default().with("k", k.to_string());
+    let config = parameters.iter().fold(config, |config, &(name, value)| config.with(name, value));
+    let dxr = Dxr::build(rib, &config)?;
+    dxr.validate(rib).unwrap();
+    Ok(dxr)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(16))]
+
+    #[test]
+    fn as_the_paper_prints_it_any_sequence_of_updates_is_followed(
+        k in 16..=19_u8, mode in 0..PRINTED.len(), batches in batches(300),
+    ) {
+        follows_as::<u16>(|rib| build_with(rib, k, PRINTED[mode]).unwrap(), batches)?;
+    }
+}
+
+#[test]
+fn one_table_has_two_short_ranges_in_a_word_and_each_chunk_begins_a_word() {
+    let rib = rib(&[("1.2.3.0/24", 1), ("1.3.0.7/32", 2), ("1.4.3.0/24", 3)]);
+    let dxr: Dxr<u8> = build_with(&rib, 16, PRINTED[0]).unwrap();
+    let Form::OneTable(table) = &dxr.form else { panic!("{dxr:?}") };
+    assert_eq!(
+        [0x0102, 0x0103, 0x0104].map(|at| table.direct[at]),
+        [3 << 1, 2 << 13 | 3 << 1 | 1, 5 << 13 | 3 << 1]
+    );
+    assert_eq!((table.long.len(), table.short.len(), dxr.statistics().bytes), (7, 0, 4 * (65_536 + 7)));
+    check(&dxr, &rib).unwrap();
+}
+
+#[test]
+fn one_table_widens_the_granule_for_short_ranges_too() {
+    // 2^18 chunks of three short ranges, each two words: one word more than 19 bits address.
+    let rib: Rib<u32> = (0..(1_u32 << 18) - (1 << 12))
+        .map(|i| Route { prefix: Prefix::containing(i << 14 | 0x700, 24), next_hop: NextHop(1) })
+        .collect();
+    let dxr: Dxr<u8> = build_with(&rib, 18, PRINTED[2]).unwrap();
+    let statistics = dxr.statistics();
+    assert_eq!((statistics.layout, statistics.granule), ("paper, one table, ends at a hit", 2));
+    for address in [0x700, 0x7FF, 0x800, 0x6FF, (1 << 31) | 0x700, (1 << 31) | 0x900] {
+        assert_eq!(u32::from(dxr.lookup(address)), u32::from(address >> 8 & 63 == 7), "{address:#x}");
+    }
+}
+
+#[test]
+fn a_search_ends_at_a_hit() {
+    let iterations = |ranges: u32| {
+        let rib: Rib<u32> = hosts(0x0102_0000, ranges - 1).collect();
+        let dxr: Dxr<u8> = build_with(&rib, 16, PRINTED[1]).unwrap();
+        (0..ranges).map(|range| dxr.search_steps(0x0102_0000 + range)).collect::<Vec<_>>()
+    };
+    assert_eq!((iterations(2), iterations(3)), (vec![1, 1], vec![2, 1, 1]));
+    // No range takes more than the logarithm, and the middle one takes one.
+    let of_255 = iterations(255);
+    assert_eq!((of_255.iter().max(), of_255[127]), (Some(&8), 1));
+}
+
+#[test]
+fn steps_count_addresses_and_not_ranges() {
+    let rib = rib(&[("0.0.0.0/0", 1), ("10.0.1.0/24", 2)]);
+    let statistics = build_with::<u8>(&rib, 16, PRINTED[1]).unwrap().statistics();
+    // In the one full chunk: 256 addresses before the /24, the /24 in the middle, the rest.
+    let [none, one, two, ..] = statistics.addresses_by_search_steps;
+    assert_eq!([none, one, two], [0xE000_0000 - 65_536, 256 + 65_536 - 512, 256]);
+}
+
+#[test]
+fn what_the_papers_entries_cannot_hold_is_refused() {
+    let refused = |rib: &Rib<u32>| build_with::<u32>(rib, 16, PRINTED[0]).unwrap_err().to_string();
+    let wide = rib(&[("1.2.3.0/24", 65_536)]);
+    assert_eq!(refused(&wide), "next hops of the paper's ranges: 65536 is more than the 65535 that fit");
+    let crowded: Rib<u32> = hosts(0x0102_0000, 32_760).collect();
+    assert_eq!(
+        refused(&crowded),
+        "ranges of one of the paper's chunks: 32761 is more than the 32760 that fit"
+    );
 }
 
 #[test]

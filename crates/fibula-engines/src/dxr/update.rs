@@ -6,7 +6,7 @@
 //! a new piece in the order of their addresses. Doubling, as arrays grow, would leave up to half of
 //! the memory unused.
 
-use super::layout::{Chunk, Layout, Slot, Word, direct_entry};
+use super::layout::{Chunk, Layout, Place, Slot, Word, direct_entry, shorts_log2};
 use super::plan::{Plan, Run};
 use super::table::{Amount, GRANULE_LOG2_MAX, Table, capacity, in_one_piece, live, needed, shape};
 use fibula::Limit;
@@ -50,10 +50,12 @@ impl<L: Layout> Table<L> {
 
     /// Frees the chunk of a slot, if it has one.
     fn give_back(&mut self, slot: Slot) {
-        match slot {
-            Slot::NextHop(_) => {}
-            Slot::Chunk(chunk) if chunk.long => self.long.remove(chunk.start, chunk.len),
-            Slot::Chunk(chunk) => self.short.remove(chunk.start, chunk.len),
+        let Slot::Chunk(chunk) = slot else { return };
+        let place = chunk.place::<L>();
+        if place.long {
+            self.long.remove(place.start, place.len);
+        } else {
+            self.short.remove(place.start, place.len);
         }
     }
 
@@ -63,7 +65,7 @@ impl<L: Layout> Table<L> {
         for run in &plan.runs {
             for index in run.first..run.first + run.chunks {
                 if let Slot::Chunk(chunk) = self.slot(index) {
-                    amount.add(chunk.long, chunk.len);
+                    amount.add(chunk.place::<L>());
                 }
             }
         }
@@ -87,14 +89,17 @@ impl<L: Layout> Table<L> {
         false
     }
 
-    /// Allocates space for a run in its range table. A run of one range needs none.
+    /// Allocates space for a run in its range table. Returns the index of its first range. A run of
+    /// one range needs none.
     fn allocate(&mut self, run: &Run) -> Result<usize, Limit> {
         let (long, len) = shape::<L>(run, self.granule_log2);
-        match (run.len, long) {
+        let place = Chunk { long, start: 0, len }.place::<L>();
+        let start = match (run.len, place.long) {
             (1, _) => Ok(0),
-            (_, true) => self.long.allocate(len),
-            (_, false) => self.short.allocate(len),
-        }
+            (_, true) => self.long.allocate(place.len),
+            (_, false) => self.short.allocate(place.len),
+        };
+        Ok(start? << shorts_log2::<L>(long))
     }
 
     /// Moves all chunks together, in the order of their addresses, with room for `after` ranges and
@@ -110,21 +115,22 @@ impl<L: Layout> Table<L> {
         let mut moved = Amount::default();
         for index in 0..self.direct.len() {
             let Slot::Chunk(old) = self.slot(index) else { continue };
-            let start = if old.long {
-                copy::<L::Long>(&self.long, old, &mut long, moved.long as usize)
+            let place = old.place::<L>();
+            let start = if place.long {
+                copy::<L::Long>(&self.long, place, &mut long, moved.long as usize)
             } else {
-                copy::<L::Short>(&self.short, old, &mut short, moved.short as usize)
+                copy::<L::Short>(&self.short, place, &mut short, moved.short as usize)
             };
-            moved.add(old.long, old.len);
-            let moved = Slot::Chunk(Chunk { start, ..old });
+            moved.add(place);
+            let moved = Slot::Chunk(Chunk { start: start << shorts_log2::<L>(old.long), ..old });
             self.direct[index] = direct_entry::<L>(self.granule_log2, moved);
         }
         (self.short, self.long) = (short, long);
     }
 }
 
-fn copy<T: Word>(from: &Pool<T>, chunk: Chunk, to: &mut Pool<T>, start: usize) -> usize {
-    to[start..start + chunk.len].copy_from_slice(&from[chunk.start..chunk.start + chunk.len]);
+fn copy<T: Word>(from: &Pool<T>, place: Place, to: &mut Pool<T>, start: usize) -> usize {
+    to[start..start + place.len].copy_from_slice(&from[place.start..place.start + place.len]);
     start
 }
 

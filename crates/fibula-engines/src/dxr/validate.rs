@@ -1,6 +1,6 @@
 //! Checks of the structure against itself and against the table it was built from.
 
-use super::layout::{Chunk, Layout, Slot, Word};
+use super::layout::{Layout, Place, Slot, Word};
 use super::plan::Plan;
 use super::table::{Table, shape};
 use fibula::blocks::chunks::Pool;
@@ -35,11 +35,12 @@ impl<L: Layout> Table<L> {
         let (mut short, mut long) = (Vec::new(), Vec::new());
         for index in 0..self.direct.len() {
             let Slot::Chunk(chunk) = self.slot(index) else { continue };
-            let end = if chunk.long { self.long.len() } else { self.short.len() };
+            let end = if chunk.long { self.long.len() } else { self.short_ranges().len() };
             if chunk.start + chunk.len > end {
                 return Err(format!("chunk {index} ends past the {end} ranges there are: {chunk:?}"));
             }
-            (if chunk.long { &mut long } else { &mut short }).push(chunk);
+            let place = chunk.place::<L>();
+            (if place.long { &mut long } else { &mut short }).push(place);
             let ranges = self.ranges_of(chunk);
             if ranges[0].base != 0 || !ranges.is_sorted_by(|a, b| a.base < b.base) {
                 return Err(format!("chunk {index} is out of order: {ranges:?}"));
@@ -53,8 +54,8 @@ impl<L: Layout> Table<L> {
     }
 }
 
-/// Checks the chunks against the bookkeeping of their pool.
-fn check_bookkeeping<T: Word>(pool: &Pool<T>, mut chunks: Vec<Chunk>) -> Result<(), String> {
+/// Checks the places of chunks against the bookkeeping of their pool.
+fn check_bookkeeping<T: Word>(pool: &Pool<T>, mut chunks: Vec<Place>) -> Result<(), String> {
     pool.validate()?;
     chunks.sort_unstable_by_key(|chunk| chunk.start);
     if let Some(pair) = chunks.windows(2).find(|pair| pair[0].start + pair[0].len > pair[1].start) {

@@ -1,9 +1,9 @@
 //! Figures 3, 4 and 5: speed by threads, by steps of the search, and beside a BSD radix tree.
 
 use super::locked::LockedTable;
-use super::{SCHEMES, Scheme, layouts, models};
+use super::{PRINTED, SCHEMES, Scheme, layouts, models};
 use crate::lab::{mlps, ns, spread};
-use crate::{Error, Finding, Lab, Plot, Point, Span};
+use crate::{Error, Finding, Lab, Named, Plot, Point, Span};
 use fibula::engine::{Config, Engine};
 use fibula::{Fib, Rib};
 use fibula_engines::dxr::Dxr;
@@ -41,7 +41,16 @@ pub(super) fn figure_3(lab: &Lab) -> Result<Finding, Error> {
     let threads = lab.threads();
     let mut points = models::figure_3();
     for (keys, addresses) in [("random", &random), ("repeated", &repeated)] {
-        let rows = lab.speed(table, addresses, &SCHEMES.map(|scheme| scheme.engine), threads.clone())?;
+        let engines = SCHEMES.map(|scheme| scheme.engine.to_owned());
+        let printed = PRINTED.map(|(_, parameters)| format!("dxr18{parameters}"));
+        let all: Vec<&str> = engines.iter().chain(&printed).map(String::as_str).collect();
+        let rows = lab.speed(table, addresses, &all, threads.clone())?;
+        for ((mode, _), engine) in PRINTED.into_iter().zip(&printed) {
+            let of_mode = rows.iter().filter(|row| row.engine == *engine);
+            points.extend(
+                of_mode.map(|row| Point::new(format!("D18R {mode}, {keys}"), row.threads, "Mlps", mlps(row))),
+            );
+        }
         for Scheme { name: scheme, engine, .. } in SCHEMES {
             let series = format!("{scheme}, {keys}");
             let alone = rows.iter().find(|row| row.engine == engine && row.threads == 1).map(mlps);
@@ -65,12 +74,28 @@ pub(super) fn figure_3(lab: &Lab) -> Result<Finding, Error> {
         .note(layouts(&table.rib)?)
         .note(format!("Table: {}. Repeated keys are {BURST} random ones again and again.", table.name))
         .note(models::MODEL)
-        .note("The paper prints numbers for D18R on 1 and 8 cores only. Here keys are looked up in batches, whose searches overlap."))
+        .note("The paper prints numbers for D18R on 1 and 8 cores only. Here keys are looked up in batches, whose searches overlap; a search that ends at a hit is made for one key after the other."))
 }
 
 pub(super) fn figure_4(lab: &Lab) -> Result<Finding, Error> {
     let table = &super::table(lab)?;
-    let dxr = Dxr::<u32>::build(&table.rib, &Config::default())?;
+    let mut points = by_steps(lab, table, "fixed", "")?;
+    points.extend(by_steps(lab, table, "hit", ", ending at a hit")?);
+    Ok(Finding::new("search steps", Plot::Lines, points)
+        .on(table)
+        .note(layouts(&table.rib)?)
+        .note(format!("D18R on {}. Times are those of a thread.", table.name))
+        .note(
+            "The paper prints no times. By default the search takes the same steps for every address of a chunk, so the \
+             steps are the logarithm of its ranges, and a batch of addresses of one number of steps has no branch to \
+             mispredict. The search that ends at a hit has its iterations as steps, as the paper counts.",
+        ))
+}
+
+/// Measures the addresses of each number of steps with one of the searches.
+fn by_steps(lab: &Lab, table: &Named<u32>, search: &str, suffix: &str) -> Result<Vec<Point>, Error> {
+    let dxr = Dxr::<u32>::build(&table.rib, &Config::default().with("search", search))?;
+    let engine = format!("dxr18/search={search}");
     let mut by_steps: Vec<Vec<u32>> = Vec::new();
     for address in lab.trace(&TraceKind::Random, &table.rib)? {
         let steps = dxr.search_steps(address) as usize;
@@ -87,34 +112,30 @@ pub(super) fn figure_4(lab: &Lab) -> Result<Finding, Error> {
         let count = lab.options.addresses;
         let random: Vec<u32> = addresses.iter().cycle().take(count).copied().collect();
         let time = |keys: &[u32], threads: usize| -> Result<Span, Error> {
-            let rows = lab.speed(table, keys, &["dxr18"], vec![threads])?;
+            let rows = lab.speed(table, keys, &[&engine], vec![threads])?;
             Ok(rows.first().map_or(Span::from(0.0), |row| ns(row) * threads as f64))
         };
         let times = [time(&random, 1)?, time(&repeated(addresses, count), 1)?, time(&random, most)?];
         let series = ["random".to_owned(), "repeated".to_owned(), format!("random, {most} threads")];
         for (series, time) in series.into_iter().zip(times) {
-            points.push(Point::new(series, steps, "ns", time));
+            points.push(Point::new(series + suffix, steps, "ns", time));
         }
         let each = before.replace(times[0].value).map(|before| times[0].value - before);
-        points.extend(each.map(|each| Point::new("random, each step more", steps, "ns", each)));
+        points.extend(
+            each.map(|each| Point::new(format!("random, each step more{suffix}"), steps, "ns", each)),
+        );
         sums.iter_mut().zip(times).for_each(|(sum, time)| *sum += time.value);
     }
     let [random, repeated, all] = sums;
     points.push(
-        Point::new("random / repeated", "mean", "times", random / repeated.max(1e-9))
+        Point::new(format!("random / repeated{suffix}"), "mean", "times", random / repeated.max(1e-9))
             .beside(RANDOM_OVER_REPEATED),
     );
     points.push(
-        Point::new("all threads / one", "mean", "times", all / random.max(1e-9)).beside(ALL_CORES_OVER_ONE),
+        Point::new(format!("all threads / one{suffix}"), "mean", "times", all / random.max(1e-9))
+            .beside(ALL_CORES_OVER_ONE),
     );
-    Ok(Finding::new("search steps", Plot::Lines, points)
-        .on(table)
-        .note(layouts(&table.rib)?)
-        .note(format!("D18R on {}. Times are those of a thread.", table.name))
-        .note(
-            "The paper prints no times. The search here takes the same steps for every address of a chunk, so the steps \
-             are the logarithm of its ranges. A batch of addresses of one number of steps has no branch to mispredict.",
-        ))
+    Ok(points)
 }
 
 pub(super) fn figure_5(lab: &Lab) -> Result<Finding, Error> {

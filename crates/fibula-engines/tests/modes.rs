@@ -1,0 +1,44 @@
+//! The suite on what the papers print where it is not an engine's default: a line for each mode.
+//! Answers have 8 bits, because some of the papers' entries hold no wider ones.
+
+use fibula_engines::all;
+use fibula_suite::Subject;
+
+macro_rules! modes {
+    ($($mode:ident: $specification:literal, $address:ty $(, $more:ident)?;)+) => {
+        $(mod $mode {
+            use fibula::engine::WidthBits;
+
+            fn subject() -> super::Subject {
+                super::Subject { engines: super::all(), name: $specification.into() }
+            }
+
+            modes!(@by_width $address, tables::empty_and_default tables::nested tables::sparse
+                churn::random_tables churn::random_operations snapshots::come_back);
+            modes!(@once $address, churn::a_long_life churn::updates_in_any_order
+                named_bugs::default_route_first_last_and_again named_bugs::middle_cover_deleted
+                named_bugs::parent_and_children_come_and_go named_bugs::child_with_its_parents_next_hop
+                named_bugs::point_to_point_and_host_routes named_bugs::last_address_in_every_lane
+                named_bugs::deleting_what_is_absent named_bugs::failed_update_leaves_the_table
+                named_bugs::many_routes_under_one_short_prefix $(churn::$more)?);
+        })+
+    };
+    (@by_width $address:ty, $($module:ident::$test:ident)+) => {$(
+        #[test]
+        fn $test() {
+            fibula_suite::$module::$test::<$address>(&subject(), WidthBits::U8);
+        }
+    )+};
+    (@once $address:ty, $($module:ident::$test:ident)+) => {$(
+        #[test]
+        fn $test() {
+            fibula_suite::$module::$test::<$address>(&subject());
+        }
+    )+};
+}
+
+modes! {
+    dxr_one_table: "dxr/tables=one", u32, memory_after_a_life;
+    dxr_to_a_hit: "dxr/search=hit", u32;
+    dxr_as_printed: "dxr/k=16/tables=one/search=hit", u32;
+}
