@@ -41,4 +41,5 @@ modes! {
     dxr_one_table: "dxr/tables=one", u32, memory_after_a_life;
     dxr_to_a_hit: "dxr/search=hit", u32;
     dxr_as_printed: "dxr/k=16/tables=one/search=hit", u32;
+    sail_l_16_bits: "sail-l/bcn16=16", u32, memory_after_a_life;
 }

@@ -1,6 +1,6 @@
 //! SAIL_L's arrays as pushed levels, and the cost of writing them.
 
-use super::{CHUNK, NO_ROUTE, SailL};
+use super::{Arrays, Bcn, CHUNK, NO_ROUTE};
 use crate::blocks::dense::Owners;
 use crate::blocks::pushing::{ANSWER, Levels, Slot, words_written};
 use fibula::NextHop;
@@ -14,11 +14,12 @@ const LEVEL_24: usize = 1;
 /// The bits of a word of B24, the bit map that the zeros of BN24 represent.
 const B24_WORD: usize = 64;
 
-/// The entries of BCN16 or C24 in a 64-bit word.
-const BCN16_WORD: usize = 2;
+/// The entries of C24 in a 64-bit word.
 const C24_WORD: usize = 2;
 
-impl<W: Width> SailL<W> {
+impl<W: Width, E: Bcn> Arrays<W, E> {
+    /// The entries of BCN16 in a 64-bit word.
+    const BCN16_WORD: usize = size_of::<u64>() / size_of::<E>();
     /// The next hops of BN24 or N32 in a 64-bit word.
     const ANSWERS_WORD: usize = size_of::<u64>() / size_of::<W>();
 
@@ -36,13 +37,13 @@ impl<W: Width> SailL<W> {
     }
 }
 
-impl<W: Width> Levels<u32> for SailL<W> {
+impl<W: Width, E: Bcn> Levels<u32> for Arrays<W, E> {
     const LEVELS: &'static [u8] = &[16, 24, 32];
 
     #[inline]
     fn slot(&self, depth: usize, slot: usize) -> Slot {
         match depth {
-            LEVEL_16 => Slot::unpack(self.bcn16[slot]),
+            LEVEL_16 => Slot::unpack(self.bcn16[slot].widen()),
             LEVEL_24 => match (self.bn24[slot].widen(), self.c24[slot]) {
                 (NextHop::NONE, NO_ROUTE) => Slot::Answer(NextHop::NONE),
                 (NextHop::NONE, chunk) => Slot::Chunk(chunk),
@@ -57,10 +58,10 @@ impl<W: Width> Levels<u32> for SailL<W> {
         self.cost.entries_set += slots.len() as u64;
         match depth {
             LEVEL_16 => {
-                let words = words_written(slots.clone(), BCN16_WORD, |_| true);
+                let words = words_written(slots.clone(), Self::BCN16_WORD, |_| true);
                 self.cost.on_chip_writes += words;
                 self.cost.words_written += words;
-                self.bcn16[slots].fill(ANSWER | next_hop.0);
+                self.bcn16[slots].fill(E::narrow(ANSWER | next_hop.0));
             }
             LEVEL_24 => {
                 let next_hop = W::narrow(next_hop);
@@ -84,7 +85,7 @@ impl<W: Width> Levels<u32> for SailL<W> {
             self.cost.entries_set += 1;
             self.cost.on_chip_writes += 1;
             self.cost.words_written += 1;
-            self.bcn16[slot] = chunk;
+            self.bcn16[slot] = E::narrow(chunk);
         } else {
             self.cost.entries_set += 2;
             self.cost.words_written += 2;

@@ -1,7 +1,7 @@
 //! Lookups, one at a time (Algorithm 2) and in batches. In a batch, a block of
 //! addresses goes through level 16 while the blocks before it go through level 24.
 
-use super::SailL;
+use super::{Arrays, Bcn, Form, SailL};
 use crate::blocks::pushing::ANSWER;
 use fibula::NextHop;
 use fibula::arch::{Isa, prefetch};
@@ -20,10 +20,10 @@ const SHORT_BLOCK: usize = 32;
 /// stores to a vector load.
 const STAGES: usize = 3;
 
-impl<W: Width> SailL<W> {
+impl<W: Width, E: Bcn> Arrays<W, E> {
     /// Returns BCN16 as an array of known size, so that no 16-bit index needs a bounds check.
     #[inline(always)]
-    fn bcn16(&self) -> &[u32; 1 << 16] {
+    fn bcn16(&self) -> &[E; 1 << 16] {
         self.bcn16[..].try_into().expect("one entry a node of level 16")
     }
 
@@ -33,15 +33,11 @@ impl<W: Width> SailL<W> {
         let chunk = meter.load(&self.c24[slot as usize]);
         meter.load(&self.n32[(chunk << 8 | (address & 255)) as usize])
     }
-}
-
-impl<W: Width> Lookup<u32> for SailL<W> {
-    type Width = W;
 
     /// Looks up one address by Algorithm 2.
     #[inline(always)]
-    fn lookup_metered<M: Meter>(&self, address: u32, meter: &mut M) -> W {
-        let bcn16 = meter.on_chip(|meter| meter.load(&self.bcn16()[(address >> 16) as usize]));
+    fn lookup<M: Meter>(&self, address: u32, meter: &mut M) -> W {
+        let bcn16 = meter.on_chip(|meter| meter.load(&self.bcn16()[(address >> 16) as usize])).widen();
         if bcn16 & ANSWER != 0 {
             return W::narrow(NextHop(bcn16 ^ ANSWER));
         }
@@ -50,28 +46,13 @@ impl<W: Width> Lookup<u32> for SailL<W> {
         if n24 == W::default() { self.level_32(slot, address, meter) } else { n24 }
     }
 
-    #[inline(always)]
-    fn lookup_batch<I: Isa>(&self, _: I, addresses: &[u32], next_hops: &mut [W]) {
-        look_up::<BLOCK, SHORT_BLOCK, STAGES, _, _, _>(self, addresses, next_hops);
-    }
-
-    fn staging() -> Option<Staging<Self, u32>> {
-        Some(Staging::of_lookup())
-    }
-}
-
-impl<W: Width> engine::Stages<u32> for SailL<W> {
-    fn stages(&self) -> usize {
-        3
-    }
-
     /// Hands an answer on with a flag above it, and a slot of level 24 as it is.
     #[inline(always)]
-    fn run_stage<I: Isa>(&self, _: I, stage: usize, addresses: &[u32], found: &mut [u64]) {
+    fn run_stage(&self, stage: usize, addresses: &[u32], found: &mut [u64]) {
         const FOUND: u64 = 1 << 32;
         for (&address, found) in addresses.iter().zip(found) {
             if stage == 0 {
-                let bcn16 = self.bcn16()[(address >> 16) as usize];
+                let bcn16 = self.bcn16()[(address >> 16) as usize].widen();
                 let slot = u64::from(bcn16 << 8 | (address >> 8 & 255));
                 *found = if bcn16 & ANSWER != 0 { FOUND | u64::from(bcn16 ^ ANSWER) } else { slot };
             } else if stage == 1 && *found & FOUND == 0 {
@@ -87,11 +68,42 @@ impl<W: Width> engine::Stages<u32> for SailL<W> {
     }
 }
 
+impl<W: Width> Lookup<u32> for SailL<W> {
+    type Width = W;
+
+    #[inline(always)]
+    fn lookup_metered<M: Meter>(&self, address: u32, meter: &mut M) -> W {
+        with_arrays!(&self.0, Form::arrays => arrays.lookup(address, meter))
+    }
+
+    #[inline(always)]
+    fn lookup_batch<I: Isa>(&self, _: I, addresses: &[u32], next_hops: &mut [W]) {
+        with_arrays!(&self.0, Form::arrays => {
+            look_up::<BLOCK, SHORT_BLOCK, STAGES, _, _, _>(arrays, addresses, next_hops);
+        });
+    }
+
+    fn staging() -> Option<Staging<Self, u32>> {
+        Some(Staging::of_lookup())
+    }
+}
+
+impl<W: Width> engine::Stages<u32> for SailL<W> {
+    fn stages(&self) -> usize {
+        3
+    }
+
+    #[inline(always)]
+    fn run_stage<I: Isa>(&self, _: I, stage: usize, addresses: &[u32], found: &mut [u64]) {
+        with_arrays!(&self.0, Form::arrays => arrays.run_stage(stage, addresses, found));
+    }
+}
+
 /// No branch depends on the value of an entry: which level answers is as good as random. On the
 /// table of January 2024, one address after another, with branches, gave a third of this
 /// throughput. The two stages without a block in between gave a quarter, and with the prefetch two
 /// thirds.
-impl<W: Width> Stages<u32, W, STAGES> for SailL<W> {
+impl<W: Width, E: Bcn> Stages<u32, W, STAGES> for Arrays<W, E> {
     type Found<const N: usize> = Found<N>;
 
     #[inline(always)]
@@ -117,12 +129,12 @@ impl<W: Width> Stages<u32, W, STAGES> for SailL<W> {
 
     #[inline(always)]
     fn one(&self, _: usize, &address: &u32) -> W {
-        self.lookup(address)
+        self.lookup(address, &mut Unmetered)
     }
 }
 
 /// The state of a block of addresses.
-pub struct Found<const N: usize> {
+pub(super) struct Found<const N: usize> {
     /// The slot of BN24. If level 16 has the answer it is slot 0, which holds 0.
     slot: [u32; N],
     /// The answer with its flag, or 0 if the next level has to answer.
@@ -130,14 +142,14 @@ pub struct Found<const N: usize> {
 }
 
 #[allow(clippy::needless_range_loop, reason = "one index runs through several arrays of one block")]
-impl<W: Width> SailL<W> {
+impl<W: Width, E: Bcn> Arrays<W, E> {
     /// Reads BCN16 and prefetches the lines of BN24.
     #[inline(always)]
     fn level_16<const N: usize>(&self, addresses: &[u32; N], found: &mut Found<N>) {
         let (bcn16, bn24) = (self.bcn16(), &self.bn24[..]);
         for at in 0..N {
             let address = addresses[at];
-            let entry = bcn16[(address >> 16) as usize];
+            let entry = bcn16[(address >> 16) as usize].widen();
             let answered = (entry.cast_signed() >> 31).cast_unsigned();
             let slot = (entry << 8 | (address >> 8 & 255)) & !answered;
             found.slot[at] = slot;

@@ -39,9 +39,10 @@
 //! 2\] = 0, and N32\[1 << 8 | 2\] = 3.
 //!
 //! # What differs from the paper
-//! - BCN16 has 32 bits where the paper has 16. Chunk ids of full tables of 2024 would fit in 15
-//!   bits. The 65,536 chunks that a table may have would not, nor next hops above 32,767. The bytes
-//!   on chip grow by 128 KiB.
+//! - An entry of BCN16 has 32 bits where the paper has 16: a flag and 15 bits. Chunk ids of full
+//!   tables of 2024 would fit. The 65,536 chunks that a table may have would not, nor next hops
+//!   above 32,767. `bcn16=16` has the paper's entries and refuses such tables; it takes 128 KiB
+//!   less on chip.
 //! - The paper assumes a default route, so that a next hop is never 0. Chunk 0 takes its role.
 //! - Algorithm 2 subtracts 1 from every chunk id. With chunk 0 present, nothing is subtracted.
 //! - Updates take the changed intervals from the table itself
@@ -53,6 +54,8 @@
 //!   rest N24. All of BCN16 is on chip, as section 4.2 has it once B16, C16 and N16 are combined.
 //!   Figure 4, which separates them, has N16 off chip.
 
+layouts!(($) with_arrays: Bits32, Bits16);
+
 mod levels;
 mod lookup;
 #[cfg(test)]
@@ -60,9 +63,10 @@ pub(crate) mod tests;
 
 use crate::blocks::dense::{ChunkArray, Owners};
 use crate::blocks::pushing::{ANSWER, internal_nodes, paint_all, repaint, validate};
-use fibula::engine::{About, Config, Cost, Engine, Figure, Update, Updates, Width};
+use fibula::engine::{About, Config, Cost, Engine, Figure, ParameterInfo, Update, Updates, Width};
 use fibula::memory::{Array, Memory, Pages};
-use fibula::{Delta, Error, Rib};
+use fibula::{Delta, Error, Limit, NextHop, Rib};
+use std::fmt::Debug;
 
 /// The greatest next-hop index: the 31 bits of a BCN16 entry beside the flag. Chunk ids, at most
 /// 65,536 there and 2^24 in C24, always fit.
@@ -75,8 +79,17 @@ pub const ABOUT: About = About {
     year: 2014,
     updates: Updates::InPlace,
     next_hops_max: NEXT_HOPS_MAX,
+    parameters: &[ParameterInfo {
+        name: "bcn16",
+        meaning: "bits of an entry of level 16: 32 (default), or 16 as in the paper, which refuse next hops and chunks \
+                  past 32767",
+    }],
     ..About::DEFAULT
 };
+
+/// What the bits of an entry of BCN16 limit, as errors name it.
+const NEXT_HOPS: &str = "next hops of an entry of BCN16";
+const CHUNK_IDS: &str = "chunks of level 24 of an entry of BCN16";
 
 /// The slots of a chunk.
 const CHUNK: usize = 256;
@@ -84,10 +97,84 @@ const CHUNK: usize = 256;
 /// The chunk without an owner, which means "no route".
 const NO_ROUTE: u32 = 0;
 
+/// An entry of BCN16: a flag, and a next hop or a chunk id.
+trait Bcn: Copy + Debug + Send + Sync + 'static {
+    /// The greatest next hop or chunk id beside the flag.
+    const VALUE_MAX: u32;
+
+    /// Returns the entry with its flag at [`ANSWER`].
+    fn widen(self) -> u32;
+
+    /// Returns the entry of a flag at [`ANSWER`] and a value up to [`VALUE_MAX`](Self::VALUE_MAX).
+    fn narrow(entry: u32) -> Self;
+}
+
+impl Bcn for u32 {
+    const VALUE_MAX: u32 = NEXT_HOPS_MAX;
+
+    #[inline(always)]
+    fn widen(self) -> u32 {
+        self
+    }
+
+    #[inline(always)]
+    fn narrow(entry: u32) -> Self {
+        entry
+    }
+}
+
+impl Bcn for u16 {
+    const VALUE_MAX: u32 = (1 << 15) - 1;
+
+    #[inline(always)]
+    fn widen(self) -> u32 {
+        let entry = u32::from(self);
+        (entry << 16 & ANSWER) | (entry & Self::VALUE_MAX)
+    }
+
+    #[inline(always)]
+    fn narrow(entry: u32) -> Self {
+        ((entry & ANSWER) >> 16 | entry & Self::VALUE_MAX) as Self
+    }
+}
+
+/// The SAIL_L engine; see the [module page](self).
+#[derive(Debug)]
+pub struct SailL<W: Width>(Form<W>);
+
+/// The arrays of a table, for readers of another form.
+#[derive(Clone, Copy, Debug)]
+pub struct Parts<'t, W> {
+    /// For each value of the first 16 bits a flag, and a next hop or the number of a chunk.
+    pub bcn16: &'t [u32],
+    /// The next hops of the chunks of level 24; 0 where [`c24`](Self::c24) has a chunk.
+    pub bn24: &'t [W],
+    /// The chunks below them.
+    pub c24: &'t [u32],
+    /// The next hops of the chunks of level 32.
+    pub n32: &'t [W],
+}
+
+impl<W: Width> SailL<W> {
+    /// Returns the arrays; `None` with `bcn16=16`.
+    #[must_use]
+    pub fn parts(&self) -> Option<Parts<'_, W>> {
+        let Form::Bits32(Arrays { bcn16, bn24, c24, n32, .. }) = &self.0 else { return None };
+        Some(Parts { bcn16, bn24, c24, n32 })
+    }
+}
+
+/// The arrays by the bits of an entry of BCN16.
+#[derive(Debug)]
+enum Form<W: Width> {
+    Bits32(Arrays<W, u32>),
+    Bits16(Arrays<W, u16>),
+}
+
 /// The arrays of SAIL_L and what updates need.
 #[derive(Debug)]
-pub struct SailL<W: Width> {
-    bcn16: Array<u32>,
+struct Arrays<W: Width, E: Bcn> {
+    bcn16: Array<E>,
     bn24: ChunkArray<W, CHUNK>,
     c24: ChunkArray<u32, CHUNK>,
     n32: ChunkArray<W, CHUNK>,
@@ -99,10 +186,18 @@ pub struct SailL<W: Width> {
     cost: Cost,
 }
 
-impl<W: Width> SailL<W> {
+impl<W: Width, E: Bcn> Arrays<W, E> {
+    fn build(rib: &Rib<u32>, pages: Pages) -> Result<Self, Limit> {
+        let chunks24 = internal_nodes(rib, 16);
+        check_room::<E>(rib.max_next_hop(), chunks24)?;
+        let mut arrays = Self::new(chunks24, internal_nodes(rib, 24), pages);
+        paint_all(&mut arrays, rib);
+        Ok(arrays)
+    }
+
     fn new(chunks24: usize, chunks32: usize, pages: Pages) -> Self {
-        let mut engine = Self {
-            bcn16: Array::filled(ANSWER, 1 << 16, pages),
+        let mut arrays = Self {
+            bcn16: Array::filled(E::narrow(ANSWER), 1 << 16, pages),
             bn24: ChunkArray::new(pages, 1 + chunks24),
             c24: ChunkArray::new(pages, 1 + chunks24),
             n32: ChunkArray::new(pages, 1 + chunks32),
@@ -110,27 +205,19 @@ impl<W: Width> SailL<W> {
             owners32: Owners::from(NO_ROUTE + 1),
             cost: Cost::default(),
         };
-        engine.bn24.push(W::default());
-        engine.c24.push(NO_ROUTE);
-        engine.n32.push(W::default());
-        engine
-    }
-}
-
-impl<W: Width> Engine<u32> for SailL<W> {
-    type View = Self;
-
-    fn build(rib: &Rib<u32>, config: &Config) -> Result<Self, Error> {
-        let mut engine = Self::new(internal_nodes(rib, 16), internal_nodes(rib, 24), config.pages);
-        paint_all(&mut engine, rib);
-        Ok(engine)
+        arrays.bn24.push(W::default());
+        arrays.c24.push(NO_ROUTE);
+        arrays.n32.push(W::default());
+        arrays
     }
 
-    fn view(&self) -> &Self {
-        self
-    }
-
+    /// Follows changes. A build finds out whether what may not fit does.
     fn apply(&mut self, rib: &Rib<u32>, deltas: &[Delta<u32>]) -> Update {
+        let next_hop = deltas.iter().map(|delta| delta.after).max().unwrap_or_default();
+        let more = deltas.iter().filter(|delta| delta.after.is_some() && delta.prefix.len() > 16).count();
+        if check_room::<E>(next_hop, self.owners24.len() + more).is_err() {
+            return Update::Rebuild;
+        }
         self.cost = Cost::default();
         for delta in deltas {
             repaint(self, rib, delta.prefix);
@@ -168,5 +255,44 @@ impl<W: Width> Engine<u32> for SailL<W> {
             return Err("chunk 0 is not all zeros".into());
         }
         validate(self, rib)
+    }
+}
+
+/// Checks that entries of BCN16 hold a next hop, and the ids of so many chunks of level 24.
+fn check_room<E: Bcn>(next_hop: NextHop, chunks: usize) -> Result<(), Limit> {
+    Limit::check(NEXT_HOPS, next_hop.0.into(), E::VALUE_MAX.into())?;
+    Limit::check(CHUNK_IDS, chunks as u64, E::VALUE_MAX.into())
+}
+
+impl<W: Width> Engine<u32> for SailL<W> {
+    type View = Self;
+
+    fn build(rib: &Rib<u32>, config: &Config) -> Result<Self, Error> {
+        let narrow = config.choice("bcn16", &[("32", false), ("16", true)])?;
+        Ok(Self(if narrow {
+            Form::Bits16(Arrays::build(rib, config.pages)?)
+        } else {
+            Form::Bits32(Arrays::build(rib, config.pages)?)
+        }))
+    }
+
+    fn view(&self) -> &Self {
+        self
+    }
+
+    fn apply(&mut self, rib: &Rib<u32>, deltas: &[Delta<u32>]) -> Update {
+        with_arrays!(&mut self.0, Form::arrays => arrays.apply(rib, deltas))
+    }
+
+    fn memory(&self) -> Memory {
+        with_arrays!(&self.0, Form::arrays => arrays.memory())
+    }
+
+    fn figures(&self) -> Vec<Figure> {
+        with_arrays!(&self.0, Form::arrays => arrays.figures())
+    }
+
+    fn validate(&self, rib: &Rib<u32>) -> Result<(), String> {
+        with_arrays!(&self.0, Form::arrays => arrays.validate(rib))
     }
 }

@@ -1,6 +1,7 @@
 //! Figures 8 to 10 and 15, Table 2: speed beside the other algorithms, by level and by cores.
 
 use super::NEXT_HOPS;
+use super::memory::AS_PRINTED;
 use crate::dxr::layouts;
 use crate::lab::{mlps, mlps_of, narrow, ns};
 use crate::{Error, Facts, Finding, Lab, Plot, Point, Span};
@@ -41,8 +42,12 @@ fn compared(lab: &Lab, kind: &TraceKind, said: &Said) -> Result<Finding, Error> 
     for narrow in lab.ipv4.iter().map(|table| narrow(table, NEXT_HOPS)) {
         let facts = Facts::of(&narrow);
         let addresses = lab.trace(kind, &narrow.rib)?;
-        let rows = lab.speed(&narrow, &addresses, &ENGINES.map(|(_, engine)| engine), vec![1])?;
+        let engines: Vec<&str> = ENGINES.iter().map(|(_, engine)| *engine).chain([AS_PRINTED]).collect();
+        let rows = lab.speed(&narrow, &addresses, &engines, vec![1])?;
         let speeds: Vec<Span> = rows.iter().map(mlps).collect();
+        if let Some(&printed) = speeds.last() {
+            points.push(Point::new("SAIL_L, 16-bit entries", &narrow.name, "Mlps", printed).on(&facts));
+        }
         let middle = |(a, b): (f64, f64)| f64::midpoint(a, b);
         let papers = [Some(middle(said.mlps)), None, None, None];
         for (((name, _), &speed), paper) in ENGINES.iter().zip(&speeds).zip(papers) {
