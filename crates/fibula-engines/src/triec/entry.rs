@@ -110,6 +110,23 @@ pub(super) type Entry15_6<N> = Entry<N, u64, 4>;
 /// An entry of TrieC4/4: 16 slots.
 pub(super) type Entry4_4<N> = Entry<N, u16, 3>;
 
+/// The BitAtlas of an entry with one slot, which needs none.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, FromZeros)]
+pub(super) struct One;
+
+impl From<One> for u64 {
+    fn from(_: One) -> Self {
+        1
+    }
+}
+
+impl Atlas for One {
+    const SLOTS: usize = 1;
+    fn of(_: u64) -> Self {
+        Self
+    }
+}
+
 /// The runs of some slots.
 pub(super) struct Runs<N> {
     pub(super) atlas: u64,

@@ -1,6 +1,6 @@
 //! The numbers that the paper prints of a table (section 5.2), and those beside them.
 
-use super::entry::Entry15_6;
+use super::entry::{Atlas, Entry15_6};
 use super::nhi::Nhi;
 use super::table::{LAST, NODE_ENTRIES, Table};
 use fibula::engine::Figure;
@@ -16,7 +16,7 @@ pub const NHI_BITS: &str = "bits of a next-hop index";
 /// The figure for the width of one that only answers: on the 4th level and in Hash16.
 pub const LAST_NHI_BITS: &str = "bits of a next-hop index, 4th level and Hash16";
 
-impl<N: Nhi, L: Nhi> Table<N, L> {
+impl<N: Nhi, L: Nhi, M: Atlas, const HELD: usize> Table<N, L, M, HELD> {
     pub(super) fn figures(&self) -> Vec<Figure> {
         let mut used = self.root.to_vec();
         used.retain(|&entry| entry != Entry15_6::new_zeroed());

@@ -1,8 +1,9 @@
 //! [`Hash16`]: the routes of 49 to 64 bits, found by one hash of the address.
 
-use super::entry::{Counting, Entry15_6, SLOTS};
+use super::entry::{Atlas, Counting, Entry, SLOTS};
 use super::extra::ExtraNhia;
 use super::nhi::Nhi;
+use super::table::HASHED_TO;
 use fibula::Limit;
 use fibula::arch::{crc32c, prefetch};
 use fibula::engine::Meter;
@@ -15,24 +16,20 @@ pub(super) const HASH16_ENTRIES: &str = "Hash16 entries";
 /// The most entries. With this number, a pointer of 32 bits reaches all their ExtraNHIAs.
 pub const HASH16_ENTRIES_MAX: u64 = 1 << 25;
 
-/// The bits of an address's first half that choose a slot within an entry. Those before them are
-/// the entry's key.
-pub(super) const SLOT_BITS: u32 = 6;
-
 /// The key of an unused bucket, which ends a search. It is outside 2000::/3.
 const FREE: u64 = 0;
 
-/// An entry of the table: the paper's triple of prefix, next hop and pointer, for 64 neighbouring
-/// /64s.
+/// An entry of the table: the paper's triple of prefix, next hop and pointer, for as many
+/// neighbouring /64s as the BitAtlas maps.
 #[derive(Clone, Copy, Debug, FromZeros)]
 #[repr(C)]
-struct Bucket<N> {
-    /// The first 58 bits of the addresses, or [`FREE`].
+struct Bucket<N, M, const HELD: usize> {
+    /// The first bits of the addresses, or [`FREE`].
     key: u64,
-    entry: Entry15_6<N>,
+    entry: Entry<N, M, HELD>,
 }
 
-impl<N> Bucket<N> {
+impl<N, M, const HELD: usize> Bucket<N, M, HELD> {
     /// Returns whether it holds an entry.
     fn is_used(&self) -> bool {
         self.key != FREE
@@ -49,20 +46,21 @@ fn home(hash: u32, buckets: usize) -> usize {
 /// An open-addressed table, half full. A key is in the first bucket, from its home bucket on, that
 /// was free when it came.
 #[derive(Debug)]
-pub(super) struct Hash16<N: Nhi> {
-    buckets: Array<Bucket<N>>,
+pub(super) struct Hash16<N: Nhi, M: Atlas, const HELD: usize> {
+    buckets: Array<Bucket<N, M, HELD>>,
     entries: usize,
     extra: ExtraNhia<N>,
     pages: Pages,
 }
 
-/// Returns the key of the entry that an address belongs to, from its first 64 bits.
-#[inline(always)]
-pub(super) fn key_of(high: u64) -> u64 {
-    high >> SLOT_BITS
-}
+impl<N: Nhi, M: Atlas, const HELD: usize> Hash16<N, M, HELD> {
+    /// The bits of an address's first half that choose a slot within an entry. Those before them
+    /// are the entry's key.
+    const SLOT_BITS: u32 = M::SLOTS.ilog2();
 
-impl<N: Nhi> Hash16<N> {
+    /// The bits of a key.
+    pub(super) const KEY_BITS: u8 = HASHED_TO - Self::SLOT_BITS as u8;
+
     /// The buckets per entry.
     const SPREAD: usize = 2;
 
@@ -77,17 +75,23 @@ impl<N: Nhi> Hash16<N> {
         Self { buckets: Array::zeroed(0, pages), entries: 0, extra: ExtraNhia::new(pages), pages }
     }
 
+    /// Returns the key of the entry that an address belongs to, from its first 64 bits.
+    #[inline(always)]
+    pub(super) fn key_of(high: u64) -> u64 {
+        high >> Self::SLOT_BITS
+    }
+
     /// Returns the next-hop index for an address's first 64 bits, whose key has this hash; "no
     /// route" if there is none.
     #[inline(always)]
     pub(super) fn get<C: Counting>(&self, high: u64, hash: u32, meter: &mut impl Meter) -> N {
-        let key = key_of(high);
+        let key = Self::key_of(high);
         let buckets = &self.buckets[..];
         let mut at = home(hash, buckets.len());
         while let Some(bucket) = buckets.get(at) {
             let found = meter.load(&bucket.key);
             if found == key {
-                let slot = (high % SLOTS as u64) as u32;
+                let slot = (high % M::SLOTS as u64) as u32;
                 return bucket.entry.get_beside::<C>(slot, self.extra.indices(), meter);
             }
             if found == FREE {
@@ -125,10 +129,10 @@ impl<N: Nhi> Hash16<N> {
 
     /// Does what [`Self::edit`] does to one slot, if its entry is there.
     pub(super) fn edit_slot(&mut self, high: u64, change: impl FnOnce(N) -> N) {
-        let key = key_of(high);
+        let key = Self::key_of(high);
         if self.find(key).is_some() {
             self.edit(key, |slots| {
-                let slot = &mut slots[(high % SLOTS as u64) as usize];
+                let slot = &mut slots[(high % M::SLOTS as u64) as usize];
                 *slot = change(*slot);
             });
         }
@@ -174,7 +178,7 @@ impl<N: Nhi> Hash16<N> {
     }
 
     /// Iterates over the buckets that hold an entry, with their indices.
-    fn used(&self) -> impl Iterator<Item = (usize, &Bucket<N>)> {
+    fn used(&self) -> impl Iterator<Item = (usize, &Bucket<N, M, HELD>)> {
         self.buckets.iter().enumerate().filter(|(_, bucket)| bucket.is_used())
     }
 
@@ -187,7 +191,7 @@ impl<N: Nhi> Hash16<N> {
     pub(super) fn longest_search(&self) -> usize {
         let len = self.buckets.len();
         let searched =
-            |(at, bucket): (usize, &Bucket<N>)| (at + len - self.home(crc32c(bucket.key))) % len + 1;
+            |(at, bucket): (usize, &Bucket<N, M, HELD>)| (at + len - self.home(crc32c(bucket.key))) % len + 1;
         self.used().map(searched).max().unwrap_or(0)
     }
 
@@ -202,7 +206,10 @@ impl<N: Nhi> Hash16<N> {
         for (_, Bucket { key, entry }) in self.used() {
             let of = |table: &Self| table.find(*key).map(|at| table.slots(at));
             if of(self) != of(fresh) {
-                return Err(format!("Hash16 entry {key:#x}/58: not what a build gives, or not found"));
+                return Err(format!(
+                    "Hash16 entry {key:#x}/{}: not what a build gives, or not found",
+                    Self::KEY_BITS
+                ));
             }
             in_extra += entry.extra().map_or(0, |(_, len)| len);
         }

@@ -1,7 +1,7 @@
 //! Lookups by Figure 4, one address at a time, and many level by level.
 
-use super::entry::Counting;
-use super::hash16::key_of;
+use super::entry::{Atlas, Counting};
+use super::hash16::Hash16;
 use super::nhi::Nhi;
 use super::side::Side;
 use super::table::{LAST, LEVELS, NODE_ENTRIES, NODE_SLOTS, ROOT_ENTRIES, Table};
@@ -30,8 +30,8 @@ fn bits(high: u64, from: u8, to: u8) -> usize {
 
 /// Looks up one address.
 #[inline(always)]
-pub(super) fn search<C: Counting, N: Nhi, L: Nhi, W: Width>(
-    table: &Table<N, L>,
+pub(super) fn search<C: Counting, N: Nhi, L: Nhi, M: Atlas, const HELD: usize, W: Width>(
+    table: &Table<N, L, M, HELD>,
     side: &Side<W>,
     address: u128,
     meter: &mut impl Meter,
@@ -52,8 +52,8 @@ pub(super) fn search<C: Counting, N: Nhi, L: Nhi, W: Width>(
 
 /// Looks up many addresses.
 #[inline(always)]
-pub(super) fn search_all<C: Counting, N: Nhi, L: Nhi, W: Width>(
-    table: &Table<N, L>,
+pub(super) fn search_all<C: Counting, N: Nhi, L: Nhi, M: Atlas, const HELD: usize, W: Width>(
+    table: &Table<N, L, M, HELD>,
     side: &Side<W>,
     isa: impl Isa,
     addresses: &[u128],
@@ -68,7 +68,7 @@ pub(super) fn search_all<C: Counting, N: Nhi, L: Nhi, W: Width>(
         while found.rest != 0 {
             let lane = found.rest.trailing_zeros() as usize % LANES;
             found.rest &= found.rest - 1;
-            next_hops[lane] = search::<C, N, L, W>(table, side, addresses[lane], &mut Unmetered);
+            next_hops[lane] = search::<C, N, L, M, HELD, W>(table, side, addresses[lane], &mut Unmetered);
         }
     }
 }
@@ -80,7 +80,7 @@ struct Found<N> {
     rest: u64,
 }
 
-impl<N: Nhi, L: Nhi> Table<N, L> {
+impl<N: Nhi, L: Nhi, M: Atlas, const HELD: usize> Table<N, L, M, HELD> {
     /// Prefetches the entry below a next-hop index. If that is no pointer, prefetches an entry that
     /// always exists.
     #[inline(always)]
@@ -129,7 +129,7 @@ impl<N: Nhi, L: Nhi> Table<N, L> {
             return (last.next_hop(), false);
         }
         meter.hash();
-        let hashed = self.hash16.get::<C>(high, crc32c(key_of(high)), meter);
+        let hashed = self.hash16.get::<C>(high, crc32c(Hash16::<L, M, HELD>::key_of(high)), meter);
         let found = if hashed.next_hop().is_some() { hashed } else { last };
         (found.next_hop(), hashed.flag())
     }
@@ -196,7 +196,7 @@ impl<N: Nhi, L: Nhi> Table<N, L> {
     ) {
         let mut hashes = [0_u32; LANES];
         for (hash, &lane) in hashes.iter_mut().zip(lanes) {
-            *hash = isa.crc32c(key_of(high[usize::from(lane) % LANES]));
+            *hash = isa.crc32c(Hash16::<L, M, HELD>::key_of(high[usize::from(lane) % LANES]));
             self.hash16.prefetch(*hash);
         }
         for (hash, &lane) in hashes.into_iter().zip(lanes) {

@@ -79,11 +79,12 @@
 //! - **Every address.** The paper looks up nothing outside 2000::/3 or past /64. Two [Patricia
 //!   trees](fibula::blocks::patricia) hold those routes. One compare of the first three bits leads
 //!   to one, and a flag in an NHI of Hash16 to the other. Other addresses pay nothing for them.
-//! - **Hash16 in blocks.** The paper hashes each /64, which makes 32,768 entries of a /49. Here 58
-//!   bits are the key of an entry, and the entry resolves the last six as TrieC15/6 does: 512
-//!   entries, one for a /58 or longer. Its *pointer* to the next entry of a chain has become the
-//!   next bucket. The search is part of the hash operation. At most half of the buckets are used,
-//!   so that it mostly reads one or two, and then perhaps an ExtraNHIA.
+//! - **Hash16 in blocks.** The paper hashes each /64, which makes 32,768 entries of a /49;
+//!   `hash16=triples` does so, with the paper's NHIs. By default 58 bits are the key of an entry,
+//!   and the entry resolves the last six as TrieC15/6 does: 512 entries, one for a /58 or longer.
+//!   Its *pointer* to the next entry of a chain has become the next bucket. The search is part of
+//!   the hash operation. At most half of the buckets are used, so that it mostly reads one or two,
+//!   and then perhaps an ExtraNHIA.
 //! - **The 4th level keeps its answer** beside the flag, for addresses that Hash16 does not cover.
 //! - **The default is a register.** A route of 2000::/3 or shorter is not written to all 2^15
 //!   entries; an NHI of zeros means it. So an empty TrieC15/6 is all zeros, and memory is mapped
@@ -107,7 +108,7 @@ mod tests;
 mod update;
 mod validate;
 
-use entry::{Counting, FindFirstSet, PopCount};
+use entry::{Counting, FindFirstSet, One, PopCount};
 use fibula::arch::Isa;
 use fibula::blocks::entry::in_order;
 use fibula::blocks::patricia;
@@ -116,7 +117,7 @@ use fibula::engine::{
     About, Config, Engine, Figure, LimitInfo, Lookup, Meter, ParameterInfo, Staging, Update, Updates, Width,
 };
 use fibula::memory::{Memory, Pages};
-use fibula::{Delta, Error, Limit, Rib};
+use fibula::{Delta, Error, ErrorKind, Limit, Rib};
 use nhi::{Nhi16, Nhi32, Nhi64};
 use side::Side;
 use table::Table;
@@ -137,13 +138,18 @@ pub const ABOUT: About = About {
         LimitInfo { what: hash16::HASH16_ENTRIES, max: HASH16_ENTRIES_MAX },
         LimitInfo { what: patricia::NODES, max: patricia::MAX_NODES },
     ],
-    parameters: &[COUNT, NHI],
+    parameters: &[COUNT, HASH16, NHI],
     ..About::DEFAULT
 };
 
 const COUNT: ParameterInfo = ParameterInfo {
     name: "count",
     meaning: "how bits are counted: popcount (default), or ffs, a loop that finds one bit after the other",
+};
+const HASH16: ParameterInfo = ParameterInfo {
+    name: "hash16",
+    meaning: "entries of the hash table: blocks (default) of 64 neighbouring /64s, or triples, one for each /64, as in \
+              the paper, with nhi=16",
 };
 const NHI: ParameterInfo = ParameterInfo {
     name: "nhi",
@@ -170,6 +176,7 @@ enum Layout {
     Bits32Over16(Table<Nhi32, Nhi16>),
     Bits32(Table<Nhi32, Nhi32>),
     Bits64(Table<Nhi64, Nhi64>),
+    Triples(Table<Nhi16, Nhi16, One, 2>),
 }
 
 /// The widths of next-hop indices that a configuration allows.
@@ -180,6 +187,7 @@ enum Widths {
     Bits32Over16,
     Bits32,
     Bits64,
+    Triples,
 }
 
 /// The two ways to count bits, as a configuration names them.
@@ -199,7 +207,7 @@ macro_rules! counting {
     };
 }
 
-layouts!(($) with_table: Bits16, Bits32Over16, Bits32, Bits64);
+layouts!(($) with_table: Bits16, Bits32Over16, Bits32, Bits64, Triples);
 
 impl Layout {
     fn build(rib: &Rib<u128>, widths: Widths, pages: Pages) -> Result<Self, Limit> {
@@ -215,6 +223,7 @@ impl Layout {
             Widths::Bits32Over16 => bits32_over_16(),
             Widths::Bits32 => bits32(),
             Widths::Bits64 => bits64(),
+            Widths::Triples => Table::build(rib, pages).map(Self::Triples),
         }
     }
 }
@@ -251,13 +260,13 @@ impl<W: Width> Stages<u128> for TrieC<W> {
 impl<W: Width> TrieC<W> {
     #[inline(always)]
     fn search<C: Counting, M: Meter>(&self, address: u128, meter: &mut M) -> W {
-        with_table!(&self.layout, Layout::table => lookup::search::<C, _, _, _>(table, &self.side, address, meter))
+        with_table!(&self.layout, Layout::table => lookup::search::<C, _, _, _, _, _>(table, &self.side, address, meter))
     }
 
     #[inline(always)]
     fn search_all<C: Counting, I: Isa>(&self, isa: I, addresses: &[u128], next_hops: &mut [W]) {
         with_table!(&self.layout, Layout::table => {
-            lookup::search_all::<C, _, _, _>(table, &self.side, isa, addresses, next_hops);
+            lookup::search_all::<C, _, _, _, _, _>(table, &self.side, isa, addresses, next_hops);
         });
     }
 
@@ -280,7 +289,18 @@ impl<W: Width> Engine<u128> for TrieC<W> {
             ("32", Widths::Bits32),
             ("64", Widths::Bits64),
         ];
-        let layout = Layout::build(rib, config.choice("nhi", &widths)?, config.pages)?;
+        let widths = match (
+            config.choice("hash16", &[("blocks", false), ("triples", true)])?,
+            config.choice("nhi", &widths)?,
+        ) {
+            (false, widths) => widths,
+            (true, Widths::Narrowest | Widths::Bits16) => Widths::Triples,
+            (true, _) => {
+                let text = "parameter hash16=triples: expected nhi=16, the width of the paper's";
+                return Err(Error::new(ErrorKind::Parameter, text));
+            }
+        };
+        let layout = Layout::build(rib, widths, config.pages)?;
         let side = Side::build(rib, config.pages)?;
         Ok(Self { layout, side, count_by, routes_built: rib.len() })
     }
@@ -290,7 +310,8 @@ impl<W: Width> Engine<u128> for TrieC<W> {
     }
 
     fn apply(&mut self, rib: &Rib<u128>, deltas: &[Delta<u128>]) -> Update {
-        if !matches!(self.layout, Layout::Bits16(_)) && rib.len() * 2 < self.routes_built {
+        if !matches!(self.layout, Layout::Bits16(_) | Layout::Triples(_)) && rib.len() * 2 < self.routes_built
+        {
             // So many routes have gone that a narrower layout may do. This is rare enough for a
             // rebuild.
             return Update::Rebuild;

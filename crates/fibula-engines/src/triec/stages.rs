@@ -7,8 +7,8 @@
 //! ```
 //! A lookup that goes on after the last level also looks in Hash16.
 
-use super::entry::Counting;
-use super::hash16::key_of;
+use super::entry::{Atlas, Counting};
+use super::hash16::Hash16;
 use super::lookup::is_global;
 use super::nhi::Nhi;
 use super::side::Side;
@@ -26,7 +26,7 @@ const BESIDE: usize = LAST + 1;
 /// The flag of a lookup that has not ended.
 const GOES_ON: u64 = 1 << 63;
 
-impl<N: Nhi, L: Nhi> Table<N, L> {
+impl<N: Nhi, L: Nhi, M: Atlas, const HELD: usize> Table<N, L, M, HELD> {
     /// Runs one stage of many lookups.
     #[inline(always)]
     pub(super) fn run_stage<C: Counting, W: Width>(
@@ -78,7 +78,8 @@ impl<N: Nhi, L: Nhi> Table<N, L> {
         }
         let mut next_hop = NextHop(found as u32);
         if found & GOES_ON != 0 {
-            let hashed = self.hash16.get::<C>(high, crc32c(key_of(high)), &mut Unmetered);
+            let hashed =
+                self.hash16.get::<C>(high, crc32c(Hash16::<L, M, HELD>::key_of(high)), &mut Unmetered);
             if hashed.flag() {
                 let longer = side.longer.descend(address, &mut Unmetered);
                 if longer != W::default() {

@@ -1,7 +1,7 @@
 //! [`Table`]: TrieC15/6, three levels of TrieC4/4 nodes and Hash16, for one or two widths of
 //! next-hop index.
 
-use super::entry::{Entry4_4, Entry15_6, SLOTS};
+use super::entry::{Atlas, Entry4_4, Entry15_6, SLOTS};
 use super::extra::ExtraNhia;
 use super::hash16::Hash16;
 use super::nhi::{NODES, Nhi};
@@ -39,9 +39,10 @@ pub(super) const NODE_SLOTS: usize = 16;
 pub(super) type Nodes<N> = ChunkArray<Entry4_4<N>, NODE_ENTRIES>;
 
 /// The trie and the hash table. The next-hop indices of the upper levels, `N`, may point to nodes.
-/// Those of the last level and of Hash16, `L`, only answer, and may be narrower.
+/// Those of the last level and of Hash16, `L`, only answer, and may be narrower. An entry of Hash16
+/// has the BitAtlas `M` and holds `HELD` next-hop indices.
 #[derive(Debug)]
-pub(super) struct Table<N: Nhi, L: Nhi> {
+pub(super) struct Table<N: Nhi, L: Nhi, M: Atlas = u64, const HELD: usize = 4> {
     pub(super) root: Array<Entry15_6<N>>,
     pub(super) levels: [Nodes<N>; LAST - 1],
     pub(super) last: Nodes<L>,
@@ -49,12 +50,12 @@ pub(super) struct Table<N: Nhi, L: Nhi> {
     pub(super) owners: [Owners<u64>; LAST],
     pub(super) extra: ExtraNhia<N>,
     pub(super) last_extra: ExtraNhia<L>,
-    pub(super) hash16: Hash16<L>,
+    pub(super) hash16: Hash16<L, M, HELD>,
     /// The cost of the update in progress.
     pub(super) cost: Cost,
 }
 
-impl<N: Nhi, L: Nhi> Table<N, L> {
+impl<N: Nhi, L: Nhi, M: Atlas, const HELD: usize> Table<N, L, M, HELD> {
     /// Compiles the routes of 4 to 64 bits within 2000::/3, and marks where longer ones are.
     pub(super) fn build(rib: &Rib<u128>, pages: Pages) -> Result<Self, Limit> {
         let routes = || rib.covered(global_unicast()).filter(|route| is_inside(route.prefix));

@@ -1,8 +1,8 @@
 //! Updates, route by route. Entries whose stored lengths are to be replaced are written. A node is
 //! allocated with the first more-specific route below it and freed with the last.
 
-use super::entry::SLOTS;
-use super::hash16::{SLOT_BITS, key_of};
+use super::entry::Atlas;
+use super::hash16::Hash16;
 use super::nhi::{NODES, Nhi};
 use super::table::{
     HASHED_TO, LAST, LEVELS, NODE_ENTRIES, NODE_SLOTS, Table, global_unicast, slot_of, slots_of,
@@ -14,16 +14,13 @@ use fibula::{Address, Delta, Limit, NextHop, Prefix, Rib, Route};
 use std::cmp::Reverse;
 use std::ops::RangeInclusive;
 
-/// The bits before the slots of a Hash16 entry.
-const KEY_BITS: u8 = HASHED_TO - SLOT_BITS as u8;
-
 /// Returns whether a table of TrieC holds or marks a route: those inside 2000::/3. The route of
 /// 2000::/3 itself and those around it are its default.
 pub(super) fn is_inside(prefix: Prefix<u128>) -> bool {
     prefix.len() > global_unicast().len() && global_unicast().covers(prefix)
 }
 
-impl<N: Nhi, L: Nhi> Table<N, L> {
+impl<N: Nhi, L: Nhi, M: Atlas, const HELD: usize> Table<N, L, M, HELD> {
     /// Checks that `more` more routes fit, with their next hops. Counts as if none of their nodes
     /// existed yet.
     pub(super) fn check_room(
@@ -38,7 +35,7 @@ impl<N: Nhi, L: Nhi> Table<N, L> {
                 *nodes += u64::from(prefix.len() > level);
             }
             if prefix.len() > LEVELS[LAST] {
-                entries += 1 << KEY_BITS.saturating_sub(prefix.len());
+                entries += 1 << Hash16::<L, M, HELD>::KEY_BITS.saturating_sub(prefix.len());
             }
         }
         nodes.into_iter().try_for_each(|nodes| Limit::check(NODES, nodes, N::NODES_MAX))?;
@@ -84,8 +81,8 @@ impl<N: Nhi, L: Nhi> Table<N, L> {
         }
         self.cost.entries_set += 1;
         let high = high(address);
-        self.hash16.edit(key_of(high), |slots| {
-            let slot = &mut slots[high as usize % SLOTS];
+        self.hash16.edit(Hash16::<L, M, HELD>::key_of(high), |slots| {
+            let slot = &mut slots[high as usize % M::SLOTS];
             *slot = slot.flagged(true);
         });
     }
@@ -151,9 +148,10 @@ impl<N: Nhi, L: Nhi> Table<N, L> {
     /// Does what [`Self::paint`] does, for a route of 49 to 64 bits. Lengths are counted from 48.
     fn paint_hashed(&mut self, prefix: Prefix<u128>, nhi: L, replaced: impl Fn(u8) -> bool) {
         let (first, last) = expansion::slots(prefix, HASHED_TO).into_inner();
-        for key in key_of(first)..=key_of(last) {
-            let from = if key == key_of(first) { first as usize % SLOTS } else { 0 };
-            let to = if key == key_of(last) { last as usize % SLOTS } else { SLOTS - 1 };
+        let (first_key, last_key) = (Hash16::<L, M, HELD>::key_of(first), Hash16::<L, M, HELD>::key_of(last));
+        for key in first_key..=last_key {
+            let from = if key == first_key { first as usize % M::SLOTS } else { 0 };
+            let to = if key == last_key { last as usize % M::SLOTS } else { M::SLOTS - 1 };
             self.cost.entries_set += 1;
             self.hash16.edit(key, |slots| {
                 for slot in slots[from..=to].iter_mut().filter(|slot| replaced(slot.len())) {

@@ -1,6 +1,6 @@
 //! Checks of the structure itself.
 
-use super::entry::Entry15_6;
+use super::entry::{Atlas, Entry15_6};
 use super::nhi::Nhi;
 use super::table::{LAST, LEVELS, NODE_ENTRIES, ROOT_ENTRIES, Table, slots_of};
 use fibula::memory::Pages;
@@ -14,7 +14,7 @@ struct Reached {
     in_extra: usize,
 }
 
-impl<N: Nhi, L: Nhi> Table<N, L> {
+impl<N: Nhi, L: Nhi, M: Atlas, const HELD: usize> Table<N, L, M, HELD> {
     /// Checks that every pointer is in range, no node and no ExtraNHIA is lost, and every slot is
     /// what a build of the table gives.
     pub(super) fn validate(&self, rib: &Rib<u128>) -> Result<(), String> {
