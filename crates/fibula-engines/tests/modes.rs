@@ -42,5 +42,6 @@ modes! {
     dxr_to_a_hit: "dxr/search=hit", u32;
     dxr_as_printed: "dxr/k=16/tables=one/search=hit", u32;
     sail_l_16_bits: "sail-l/bcn16=16", u32, memory_after_a_life;
+    bloom_as_printed: "bloom/tables=chains/reduce=remainder/order=g2-first", u32, memory_after_a_life;
     triec_triples: "triec/hash16=triples", u128;
 }

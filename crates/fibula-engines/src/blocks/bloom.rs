@@ -6,10 +6,11 @@
 //!
 //! The filter does not see keys. Callers pass 32-bit hashes, *k* for each key.
 
-use crate::blocks::hashing::reduce;
+use crate::blocks::hashing::{Reduction, Scaled};
 use fibula::engine::Meter;
 use fibula::memory::{Array, Pages};
 use std::f64::consts::LN_2;
+use std::marker::PhantomData;
 
 /// The size of a filter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -90,20 +91,22 @@ impl Parameters {
 /// use fibula_engines::blocks::bloom::{CountingFilter, Parameters};
 /// use fibula::engine::Unmetered;
 /// use fibula::memory::Pages;
-/// let mut filter = CountingFilter::new(Parameters { bits: 100, hashes: 1 }, Pages::Small);
+/// let mut filter: CountingFilter =
+///     CountingFilter::new(Parameters { bits: 100, hashes: 1 }, Pages::Small);
 /// let bit = |filter: &CountingFilter, hash| filter.bit(filter.position(hash), &mut Unmetered);
 /// assert_eq!([filter.insert(7 << 26), filter.insert(7 << 26)], [true, false]); // set a bit?
 /// assert_eq!([filter.remove(7 << 26), bit(&filter, 7 << 26) == 1], [false, true]);
 /// assert_eq!([filter.remove(7 << 26), bit(&filter, 7 << 26) == 1], [true, false]);
 /// ```
 #[derive(Clone, Debug)]
-pub struct CountingFilter {
+pub struct CountingFilter<R = Scaled> {
     words: Array<u64>,
     counters: Array<u8>,
     parameters: Parameters,
+    reduction: PhantomData<R>,
 }
 
-impl CountingFilter {
+impl<R: Reduction> CountingFilter<R> {
     /// Creates an empty filter.
     #[must_use]
     pub fn new(parameters: Parameters, pages: Pages) -> Self {
@@ -111,6 +114,7 @@ impl CountingFilter {
             words: Array::zeroed(parameters.bits.div_ceil(64) as usize, pages),
             counters: Array::zeroed(parameters.bits as usize, pages),
             parameters,
+            reduction: PhantomData,
         }
     }
 
@@ -125,7 +129,7 @@ impl CountingFilter {
     #[must_use]
     #[inline(always)]
     pub fn position(&self, hash: u32) -> u32 {
-        reduce(hash, self.parameters.bits)
+        R::reduce(hash, self.parameters.bits)
     }
 
     /// Returns the bit at `position`, 0 or 1.
@@ -230,7 +234,7 @@ mod tests {
 
     #[test]
     fn a_full_counter_keeps_its_bit() {
-        let mut filter = CountingFilter::new(Parameters { bits: 3, hashes: 1 }, Pages::Small);
+        let mut filter: CountingFilter = CountingFilter::new(Parameters { bits: 3, hashes: 1 }, Pages::Small);
         for _ in 0..300 {
             filter.insert(u32::MAX);
         }
@@ -243,7 +247,8 @@ mod tests {
 
     #[test]
     fn a_wrong_counter_or_bit_is_found() {
-        let mut filter = CountingFilter::new(Parameters { bits: 100, hashes: 1 }, Pages::Small);
+        let mut filter: CountingFilter =
+            CountingFilter::new(Parameters { bits: 100, hashes: 1 }, Pages::Small);
         filter.insert(1 << 31);
         filter.validate([1 << 31]).unwrap();
         assert_eq!(filter.validate([]).unwrap_err(), "counter 50 is 1, expected 0");

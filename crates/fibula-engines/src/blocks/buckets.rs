@@ -12,20 +12,14 @@
 //! ```
 //! A removal leaves no tombstone: an entry that is stored after the hole because its home was full
 //! moves into it.
-//!
-//! The table stores no hashes and chooses none. Callers pass the hash of each key, and a function
-//! that computes it again where entries move.
 
-use crate::blocks::hashing::{Key, reduce};
+use super::table::{HashTable, Value};
+use crate::blocks::hashing::{Key, Reduction, Scaled};
 use fibula::arch::prefetch;
 use fibula::engine::{Meter, Unmetered};
 use fibula::memory::{Array, CACHE_LINE, Pages};
+use std::marker::PhantomData;
 use zerocopy::FromZeros;
-
-/// The values of keys. All zero bytes must be [`Default::default`], which means "no entry".
-pub trait Value: Copy + Default + Eq + FromZeros + std::fmt::Debug + Send + Sync + 'static {}
-
-impl<V: Copy + Default + Eq + FromZeros + std::fmt::Debug + Send + Sync + 'static> Value for V {}
 
 /// A bucket. The slots from the first default value on are free.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, FromZeros)]
@@ -65,7 +59,7 @@ impl<K: Key, V: Value, const SLOTS: usize> Bucket<K, V, SLOTS> {
 /// one in time.
 ///
 /// ```
-/// use fibula_engines::blocks::buckets::Buckets;
+/// use fibula_engines::blocks::{buckets::Buckets, table::HashTable};
 /// use fibula::engine::Unmetered;
 /// use fibula::memory::Pages;
 /// let hash = |key: u32| key.wrapping_mul(0x9E37_79B1);
@@ -77,63 +71,50 @@ impl<K: Key, V: Value, const SLOTS: usize> Bucket<K, V, SLOTS> {
 /// assert!(table.is_empty());
 /// ```
 #[derive(Clone, Debug)]
-pub struct Buckets<K, V, const SLOTS: usize>
+pub struct Buckets<K, V, const SLOTS: usize, R = Scaled>
 where
     K: Key,
     V: Value,
 {
-    buckets: Array<Bucket<K, V, SLOTS>>,
+    all: Array<Bucket<K, V, SLOTS>>,
     len: usize,
+    reduction: PhantomData<R>,
 }
 
-impl<K: Key, V: Value, const SLOTS: usize> Buckets<K, V, SLOTS> {
+impl<K: Key, V: Value, const SLOTS: usize, R: Reduction> HashTable<K, V> for Buckets<K, V, SLOTS, R> {
+    type Reduction = R;
+
     /// Creates an empty table with three slots for every two of `entries`, and one more bucket.
-    #[must_use]
-    pub fn with_room_for(entries: usize, pages: Pages) -> Self {
+    fn with_room_for(entries: usize, pages: Pages) -> Self {
         const { assert!(SLOTS > 0 && SLOTS <= 31 && size_of::<Bucket<K, V, SLOTS>>() == CACHE_LINE) }
         let buckets = (entries + entries / 2) / SLOTS + 1;
-        Self { buckets: Array::zeroed(buckets, pages), len: 0 }
+        Self { all: Array::zeroed(buckets, pages), len: 0, reduction: PhantomData }
     }
 
-    /// Returns the number of entries.
-    #[must_use]
     #[inline(always)]
-    pub fn len(&self) -> usize {
+    fn len(&self) -> usize {
         self.len
     }
 
-    /// Returns whether there are no entries.
-    #[must_use]
-    #[inline(always)]
-    pub fn is_empty(&self) -> bool {
-        self.len == 0
+    fn slots(&self) -> usize {
+        self.all.len() * SLOTS
     }
 
-    /// Returns the number of slots, free ones included.
-    #[must_use]
-    pub fn slots(&self) -> usize {
-        self.buckets.len() * SLOTS
-    }
-
-    /// Returns the bytes the table occupies, free slots included.
-    #[must_use]
-    pub fn bytes(&self) -> usize {
-        self.buckets.bytes()
+    fn bytes(&self) -> usize {
+        self.all.bytes()
     }
 
     /// Prefetches the home bucket of `hash`.
     #[inline(always)]
-    pub fn prefetch(&self, hash: u32) {
-        prefetch(&self.buckets, self.home(hash));
+    fn prefetch(&self, hash: u32) {
+        prefetch(&self.all, self.home(hash));
     }
 
-    /// Returns the value of `key`, or the default if it has none.
-    #[must_use]
     #[inline(always)]
-    pub fn get(&self, hash: u32, key: K, meter: &mut impl Meter) -> V {
+    fn get(&self, hash: u32, key: K, meter: &mut impl Meter) -> V {
         let mut at = self.home(hash);
         loop {
-            let bucket = &self.buckets[at];
+            let bucket = &self.all[at];
             let keys = meter.load(&bucket.keys);
             let mut equal = 0_u32;
             for (slot, &other) in keys.iter().enumerate() {
@@ -151,15 +132,13 @@ impl<K: Key, V: Value, const SLOTS: usize> Buckets<K, V, SLOTS> {
         }
     }
 
-    /// Sets the value of `key`, which must not be the default, and returns the previous one.
-    ///
     /// # Panics
     /// If the key is new and no slot is free.
-    pub fn set(&mut self, hash: u32, key: K, value: V) -> V {
+    fn set(&mut self, hash: u32, key: K, value: V) -> V {
         debug_assert!(value != V::default(), "the default stands for no entry");
         let mut at = self.home(hash);
         loop {
-            let bucket = &mut self.buckets[at];
+            let bucket = &mut self.all[at];
             if let Some(slot) = bucket.slot_of(key) {
                 return std::mem::replace(&mut bucket.values[slot], value);
             }
@@ -169,17 +148,16 @@ impl<K: Key, V: Value, const SLOTS: usize> Buckets<K, V, SLOTS> {
             at = self.after(at);
         }
         assert!(self.len + 1 < self.slots(), "a full hash table"); // a lookup ends at a free slot
-        let bucket = &mut self.buckets[at];
+        let bucket = &mut self.all[at];
         bucket.put(bucket.len(), (key, value));
         self.len += 1;
         V::default()
     }
 
-    /// Removes `key` and returns its value, or the default if it had none.
-    pub fn remove(&mut self, key: K, hash: impl Fn(K) -> u32) -> V {
+    fn remove(&mut self, key: K, hash: impl Fn(K) -> u32) -> V {
         let mut at = self.home(hash(key));
         let slot = loop {
-            let bucket = &self.buckets[at];
+            let bucket = &self.all[at];
             if let Some(slot) = bucket.slot_of(key) {
                 break slot;
             }
@@ -188,40 +166,19 @@ impl<K: Key, V: Value, const SLOTS: usize> Buckets<K, V, SLOTS> {
             }
             at = self.after(at);
         };
-        let value = self.buckets[at].values[slot];
+        let value = self.all[at].values[slot];
         self.vacate(at, slot, &hash);
         self.len -= 1;
         value
     }
 
-    /// Returns the same entries in a table with room for `entries`. Entries are copied in hash
-    /// order, so that both tables are walked front to back.
-    #[must_use]
-    pub fn resized(&self, entries: usize, pages: Pages, hash: impl Fn(K) -> u32) -> Self {
-        let mut resized = Self::with_room_for(entries, pages);
-        for (key, value) in self.iter() {
-            resized.set(hash(key), key, value);
-        }
-        resized
+    /// In hash order, so that [`resized`](HashTable::resized) walks both tables front to back.
+    fn iter(&self) -> impl Iterator<Item = (K, V)> {
+        self.all.iter().flat_map(Bucket::entries)
     }
 
-    /// Returns the keys and values of each bucket, free slots included: their value is the default.
-    #[must_use]
-    pub fn buckets(&self) -> impl ExactSizeIterator<Item = ([K; SLOTS], [V; SLOTS])> {
-        self.buckets.iter().map(|bucket| (bucket.keys, bucket.values))
-    }
-
-    /// Returns every key with its value, in no particular order.
-    pub fn iter(&self) -> impl Iterator<Item = (K, V)> {
-        self.buckets.iter().flat_map(Bucket::entries)
-    }
-
-    /// Checks that every entry can be found, and that the count includes all of them.
-    ///
-    /// # Errors
-    /// Returns the first contradiction found.
-    pub fn validate(&self, hash: impl Fn(K) -> u32) -> Result<(), String> {
-        for (at, bucket) in self.buckets.iter().enumerate() {
+    fn validate(&self, hash: impl Fn(K) -> u32) -> Result<(), String> {
+        for (at, bucket) in self.all.iter().enumerate() {
             let free = bucket.len()..SLOTS;
             if free.clone().any(|slot| bucket.values[slot] != V::default()) {
                 return Err(format!("bucket {at} has an entry after a free slot"));
@@ -235,16 +192,24 @@ impl<K: Key, V: Value, const SLOTS: usize> Buckets<K, V, SLOTS> {
         let entries = self.iter().count();
         if entries == self.len { Ok(()) } else { Err(format!("{entries} entries, {} counted", self.len)) }
     }
+}
+
+impl<K: Key, V: Value, const SLOTS: usize, R: Reduction> Buckets<K, V, SLOTS, R> {
+    /// Returns the keys and values of each bucket, free slots included: their value is the default.
+    #[must_use]
+    pub fn buckets(&self) -> impl ExactSizeIterator<Item = ([K; SLOTS], [V; SLOTS])> {
+        self.all.iter().map(|bucket| (bucket.keys, bucket.values))
+    }
 
     /// Frees a slot. The next entry that is displaced past this bucket moves in, and its slot is
     /// freed in the same way. If there is none, the last entry of the bucket moves in.
     fn vacate(&mut self, mut hole: usize, mut slot: usize, hash: &impl Fn(K) -> u32) {
         while let Some((from, moved)) = self.displaced_past(hole, hash) {
-            let entry = (self.buckets[from].keys[moved], self.buckets[from].values[moved]);
-            self.buckets[hole].put(slot, entry);
+            let entry = (self.all[from].keys[moved], self.all[from].values[moved]);
+            self.all[hole].put(slot, entry);
             (hole, slot) = (from, moved);
         }
-        let bucket = &mut self.buckets[hole];
+        let bucket = &mut self.all[hole];
         let last = bucket.len() - 1;
         bucket.put(slot, (bucket.keys[last], bucket.values[last]));
         bucket.put(last, (K::new_zeroed(), V::default()));
@@ -253,13 +218,13 @@ impl<K: Key, V: Value, const SLOTS: usize> Buckets<K, V, SLOTS> {
     /// Returns the first entry after bucket `full` that is displaced because that bucket was full.
     fn displaced_past(&self, full: usize, hash: &impl Fn(K) -> u32) -> Option<(usize, usize)> {
         let (mut at, mut distance) = (full, 0);
-        while self.buckets[at].is_full() {
+        while self.all[at].is_full() {
             (at, distance) = (self.after(at), distance + 1);
             let displaced = |(key, _)| {
                 let home = self.home(hash(key));
-                (at + self.buckets.len() - home) % self.buckets.len() >= distance
+                (at + self.all.len() - home) % self.all.len() >= distance
             };
-            if let Some(slot) = self.buckets[at].entries().position(displaced) {
+            if let Some(slot) = self.all[at].entries().position(displaced) {
                 return Some((at, slot));
             }
         }
@@ -268,19 +233,21 @@ impl<K: Key, V: Value, const SLOTS: usize> Buckets<K, V, SLOTS> {
 
     #[inline(always)]
     fn home(&self, hash: u32) -> usize {
-        reduce(hash, self.buckets.len() as u32) as usize
+        R::reduce(hash, self.all.len() as u32) as usize
     }
 
     /// Returns the index of the bucket after `at`; the first follows the last.
     #[inline(always)]
     fn after(&self, at: usize) -> usize {
-        if at + 1 < self.buckets.len() { at + 1 } else { 0 }
+        if at + 1 < self.all.len() { at + 1 } else { 0 }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::blocks::chains::Chains;
+    use crate::blocks::hashing::Remainder;
     use proptest::prelude::*;
     use std::collections::HashMap;
 
@@ -292,15 +259,15 @@ mod tests {
     #[test]
     fn an_entry_past_a_full_home_moves_into_the_hole() {
         let mut table: Buckets<u64, u8, 2> = Buckets::with_room_for(5, Pages::Small);
-        assert_eq!(table.buckets.len(), 4);
+        assert_eq!(table.all.len(), 4);
         for key in [2, 5, 8, 0] {
             table.set(clumped(key), key, 1); // three at home in the last bucket, one in the first
         }
-        assert_eq!(table.buckets[0].len(), 2);
+        assert_eq!(table.all[0].len(), 2);
         table.remove(5, clumped);
-        assert_eq!(table.buckets[3].keys, [2, 8]);
-        assert_eq!(table.buckets[0].keys, [0, 0]);
-        assert_eq!(table.buckets[0].values, [1, 0]);
+        assert_eq!(table.all[3].keys, [2, 8]);
+        assert_eq!(table.all[0].keys, [0, 0]);
+        assert_eq!(table.all[0].values, [1, 0]);
         table.validate(clumped).unwrap();
     }
 
@@ -311,31 +278,38 @@ mod tests {
         table.len = 2;
         assert_eq!(table.validate(clumped).unwrap_err(), "1 entries, 2 counted");
         assert!(table.validate(|_| u32::MAX).unwrap_err().contains("cannot be found"));
-        table.buckets[0].values[1] = 3;
+        table.all[0].values[1] = 3;
         assert_eq!(table.validate(clumped).unwrap_err(), "bucket 0 has an entry after a free slot");
+    }
+
+    fn is_a_map<T: HashTable<u64, u8>>(steps: &[(u64, u8)]) -> Result<(), TestCaseError> {
+        let mut table = T::with_room_for(40, Pages::Small);
+        let mut map = HashMap::new();
+        for &(key, value) in steps {
+            let before = if value == 0 {
+                prop_assert_eq!(table.remove(key, clumped), map.remove(&key).unwrap_or(0));
+                continue;
+            } else {
+                map.insert(key, value)
+            };
+            prop_assert_eq!(table.set(clumped(key), key, value), before.unwrap_or(0));
+            table.validate(clumped).map_err(TestCaseError::fail)?;
+        }
+        let table = table.resized(50, Pages::Small, clumped);
+        prop_assert_eq!(table.len(), map.len());
+        for key in 0..40 {
+            let found = table.get(clumped(key), key, &mut Unmetered);
+            prop_assert_eq!(found, map.get(&key).copied().unwrap_or(0));
+        }
+        Ok(())
     }
 
     proptest! {
         #[test]
-        fn it_is_a_map(steps in proptest::collection::vec((0..40_u64, 0..4_u8), 0..300)) {
-            let mut table: Buckets<u64, u8, 4> = Buckets::with_room_for(40, Pages::Small);
-            let mut map = HashMap::new();
-            for (key, value) in steps {
-                let before = if value == 0 {
-                    prop_assert_eq!(table.remove(key, clumped), map.remove(&key).unwrap_or(0));
-                    continue;
-                } else {
-                    map.insert(key, value)
-                };
-                prop_assert_eq!(table.set(clumped(key), key, value), before.unwrap_or(0));
-                table.validate(clumped).map_err(TestCaseError::fail)?;
-            }
-            let table = table.resized(50, Pages::Small, clumped);
-            prop_assert_eq!(table.len(), map.len());
-            for key in 0..40 {
-                let found = table.get(clumped(key), key, &mut Unmetered);
-                prop_assert_eq!(found, map.get(&key).copied().unwrap_or(0));
-            }
+        fn a_table_is_a_map(steps in proptest::collection::vec((0..40_u64, 0..4_u8), 0..300)) {
+            is_a_map::<Buckets<u64, u8, 4>>(&steps)?;
+            is_a_map::<Buckets<u64, u8, 4, Remainder>>(&steps)?;
+            is_a_map::<Chains<u64, u8, Remainder>>(&steps)?;
         }
     }
 }

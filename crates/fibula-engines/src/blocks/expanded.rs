@@ -8,6 +8,7 @@
 
 use super::filtered::Filtered;
 use super::probing::Hashing;
+use super::table::HashTable;
 use crate::blocks::expansion::slots;
 use crate::blocks::hashing::Key;
 use fibula::engine::{Cost, Width};
@@ -102,7 +103,9 @@ pub trait Entries<W: Width> {
     }
 }
 
-impl<K: Key, W: Width, H: Hashing, const SLOTS: usize> Entries<W> for Filtered<K, Expanded<W>, H, SLOTS> {
+impl<K: Key, W: Width, H: Hashing, const SLOTS: usize, T: HashTable<K, Expanded<W>>> Entries<W>
+    for Filtered<K, Expanded<W>, H, SLOTS, T>
+{
     fn entry(&self, slot: u64) -> Expanded<W> {
         self.peek(K::of(slot))
     }

@@ -11,11 +11,13 @@
 //! build's.
 
 use super::bloom::{Aim, CountingFilter, Parameters};
-use super::buckets::{Buckets, Value};
+use super::buckets::Buckets;
 use super::probing::{Hashing, Probes};
+use super::table::{HashTable, Value};
 use crate::blocks::hashing::Key;
 use fibula::engine::{Cost, Figure, Meter, Unmetered};
 use fibula::memory::Pages;
+use std::marker::PhantomData;
 
 /// Filter and table are rebuilt when the number of entries is a `SPARE`th more or less than they
 /// were built for.
@@ -24,8 +26,8 @@ pub const SPARE: usize = 16;
 /// The number of entries that the smallest filter and table are sized for.
 const ENTRIES_MIN: usize = 16;
 
-/// A map from keys to values behind a filter; the default value means "no entry". Buckets have
-/// `SLOTS` slots.
+/// A map from keys to values behind a filter; the default value means "no entry". `T` is the table;
+/// where it is not said, it has buckets of `SLOTS` slots.
 ///
 /// ```
 /// use fibula_engines::blocks::hashing::HashFunction;
@@ -42,10 +44,11 @@ const ENTRIES_MIN: usize = 16;
 /// assert!(pair.false_positives(1000..50_000).unwrap() < 0.2);
 /// ```
 #[derive(Clone, Debug)]
-pub struct Filtered<K: Key, V: Value, H, const SLOTS: usize> {
-    filter: CountingFilter,
-    table: Buckets<K, V, SLOTS>,
+pub struct Filtered<K: Key, V: Value, H, const SLOTS: usize, T: HashTable<K, V> = Buckets<K, V, SLOTS>> {
+    filter: CountingFilter<T::Reduction>,
+    table: T,
     hashing: H,
+    entries: PhantomData<(K, V)>,
     /// What the filter is sized for.
     aim: Aim,
     /// The number of entries that filter and table are sized for.
@@ -100,15 +103,16 @@ impl<const N: usize> Iterator for Ones<N> {
     }
 }
 
-impl<K: Key, V: Value, H: Hashing, const SLOTS: usize> Filtered<K, V, H, SLOTS> {
+impl<K: Key, V: Value, H: Hashing, const SLOTS: usize, T: HashTable<K, V>> Filtered<K, V, H, SLOTS, T> {
     /// Creates an empty pair for `entries` entries. `aim` decides the size of the filter.
     #[must_use]
     pub fn new(hashing: H, aim: Aim, entries: usize, pages: Pages) -> Self {
         let planned = entries.max(ENTRIES_MIN);
         Self {
             filter: CountingFilter::new(aim.parameters(planned), pages),
-            table: Buckets::with_room_for(planned, pages),
+            table: T::with_room_for(planned, pages),
             hashing,
+            entries: PhantomData,
             aim,
             planned,
             pages,
@@ -209,7 +213,7 @@ impl<K: Key, V: Value, H: Hashing, const SLOTS: usize> Filtered<K, V, H, SLOTS> 
 
     /// Returns the filter and the table, for readers of another form.
     #[must_use]
-    pub fn parts(&self) -> (&CountingFilter, &Buckets<K, V, SLOTS>) {
+    pub fn parts(&self) -> (&CountingFilter<T::Reduction>, &T) {
         (&self.filter, &self.table)
     }
 
@@ -277,7 +281,11 @@ impl<K: Key, V: Value, H: Hashing, const SLOTS: usize> Filtered<K, V, H, SLOTS> 
     }
 
     /// Applies `change` to the filter for each hash of a key. Returns the number of bits changed.
-    fn filter_each(&mut self, key: K, change: impl Fn(&mut CountingFilter, u32) -> bool) -> u64 {
+    fn filter_each(
+        &mut self,
+        key: K,
+        change: impl Fn(&mut CountingFilter<T::Reduction>, u32) -> bool,
+    ) -> u64 {
         let mut probes = self.hashing.probes(key, &mut Unmetered);
         let hashes = self.filter.parameters().hashes;
         (0..hashes).map(|_| u64::from(change(&mut self.filter, probes.next(&mut Unmetered)))).sum()

@@ -4,7 +4,7 @@
 //!
 //! All of them turn a key of one or two 32-bit words (IPv4, or the first half of IPv6) into 32
 //! bits. Callers here take the *high* bits ([`reduce`]), because Knuth's method has its good bits
-//! there.
+//! there. [`Remainder`] takes the low ones, as the paper does.
 //!
 //! | function | what it does to a word | for two words |
 //! | --- | --- | --- |
@@ -132,6 +132,35 @@ impl Key for u64 {
 #[inline(always)]
 pub fn reduce(hash: u32, len: u32) -> u32 {
     ((u64::from(hash) * u64::from(len)) >> 32) as u32
+}
+
+/// How a hash is reduced to a size.
+pub trait Reduction: Copy + Debug + Send + Sync + 'static {
+    /// Returns a number of `0..len`.
+    #[must_use]
+    fn reduce(hash: u32, len: u32) -> u32;
+}
+
+/// By [`reduce`], a multiplication.
+#[derive(Clone, Copy, Debug)]
+pub struct Scaled;
+
+impl Reduction for Scaled {
+    #[inline(always)]
+    fn reduce(hash: u32, len: u32) -> u32 {
+        reduce(hash, len)
+    }
+}
+
+/// By the remainder of a division, as the paper does: the hash's low bits decide.
+#[derive(Clone, Copy, Debug)]
+pub struct Remainder;
+
+impl Reduction for Remainder {
+    #[inline(always)]
+    fn reduce(hash: u32, len: u32) -> u32 {
+        hash % len
+    }
 }
 
 /// A hash function, chosen when a table is built.

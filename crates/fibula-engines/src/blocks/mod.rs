@@ -4,6 +4,7 @@
 pub mod bloom;
 pub mod buckets;
 pub mod by_length;
+pub mod chains;
 pub mod dense;
 pub mod dpcpe;
 pub mod expanded;
@@ -14,4 +15,5 @@ pub mod pivot;
 pub mod probing;
 pub mod pushing;
 pub mod sparse;
+pub mod table;
 pub mod tree_bitmap;

@@ -2,7 +2,7 @@
 //! the home bucket.
 
 use super::bloom::CountingFilter;
-use crate::blocks::hashing::{HashFunction, Key, Rand};
+use crate::blocks::hashing::{HashFunction, Key, Rand, Reduction};
 use fibula::engine::{Meter, Unmetered};
 use std::fmt::Debug;
 
@@ -19,9 +19,9 @@ pub trait Hashing: Copy + Debug + Send + Sync + 'static {
     /// `homes`.
     #[inline(always)]
     #[allow(clippy::needless_range_loop, reason = "one index runs through several arrays")]
-    fn survivors<K: Key, const N: usize>(
+    fn survivors<K: Key, R: Reduction, const N: usize>(
         self,
-        filter: &CountingFilter,
+        filter: &CountingFilter<R>,
         keys: &[K; N],
         candidates: u64,
         homes: &mut [u32; N],
@@ -48,7 +48,7 @@ pub trait Probes {
 
     /// Returns whether the bits of all hashes are set in `filter`. Stops at the first that is not.
     #[inline(always)]
-    fn pass<M: Meter>(&mut self, filter: &CountingFilter, meter: &mut M) -> bool {
+    fn pass<R: Reduction>(&mut self, filter: &CountingFilter<R>, meter: &mut impl Meter) -> bool {
         for _ in 0..filter.parameters().hashes {
             let position = filter.position(self.next(meter));
             if filter.bit(position, meter) == 0 {
@@ -123,9 +123,9 @@ impl Hashing for Combined {
     /// arithmetic that becomes vector code.
     #[inline(always)]
     #[allow(clippy::needless_range_loop, reason = "one index runs through several arrays")]
-    fn survivors<K: Key, const N: usize>(
+    fn survivors<K: Key, R: Reduction, const N: usize>(
         self,
-        filter: &CountingFilter,
+        filter: &CountingFilter<R>,
         keys: &[K; N],
         candidates: u64,
         homes: &mut [u32; N],
@@ -191,9 +191,9 @@ impl Hashing for Mixed {
     /// Hashes the whole block for the table, too, also the keys that do not pass: that stays vector
     /// code without a branch.
     #[inline(always)]
-    fn survivors<K: Key, const N: usize>(
+    fn survivors<K: Key, R: Reduction, const N: usize>(
         self,
-        filter: &CountingFilter,
+        filter: &CountingFilter<R>,
         keys: &[K; N],
         candidates: u64,
         homes: &mut [u32; N],

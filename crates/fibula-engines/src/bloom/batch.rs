@@ -2,8 +2,10 @@
 //! through the tables.
 
 use super::Groups;
+use crate::blocks::expanded::Expanded;
 use crate::blocks::filtered::{Ones, Survivors};
 use crate::blocks::probing::Hashing;
+use crate::blocks::table::HashTable;
 use fibula::engine::{Unmetered, Width};
 use std::mem::swap;
 
@@ -20,11 +22,17 @@ struct Filters {
     g2: Survivors<BLOCK>,
 }
 
-impl<W: Width, H: Hashing> Groups<W, H> {
+impl<W: Width, H: Hashing, T: HashTable<u32, Expanded<W>>> Groups<W, H, T> {
     #[inline(always)]
     pub(super) fn lookup_blocks(&self, addresses: &[u32], next_hops: &mut [W]) {
         let (blocks, rest) = addresses.as_chunks::<BLOCK>();
         let (answers, answers_rest) = next_hops.as_chunks_mut::<BLOCK>();
+        if self.in_order {
+            for (block, answers) in blocks.iter().zip(answers) {
+                self.search_in_order(block, answers);
+            }
+            return self.lookup_rest(rest, answers_rest);
+        }
         let (mut one, mut other) = (Filters::default(), Filters::default());
         let (mut now, mut next) = (&mut one, &mut other);
         if let Some(first) = blocks.first() {
@@ -37,8 +45,35 @@ impl<W: Width, H: Hashing> Groups<W, H> {
             }
             self.search_tables(block, now, answers);
         }
-        for (&address, answer) in rest.iter().zip(answers_rest) {
-            *answer = self.lookup_one(address, &mut Unmetered);
+        self.lookup_rest(rest, answers_rest);
+    }
+
+    #[inline(always)]
+    fn lookup_rest(&self, addresses: &[u32], next_hops: &mut [W]) {
+        for (&address, next_hop) in addresses.iter().zip(next_hops) {
+            *next_hop = self.lookup_one(address, &mut Unmetered);
+        }
+    }
+
+    /// Asks G2 for a block as the paper does, filter and table, and then G1 for the addresses that
+    /// have no answer.
+    #[inline(always)]
+    fn search_in_order(&self, addresses: &[u32; BLOCK], next_hops: &mut [W; BLOCK]) {
+        let mut open = ALL;
+        for (group, bits) in [(&self.g2, 0), (&self.g1, 8)] {
+            let mut keys = *addresses;
+            for key in &mut keys {
+                *key >>= bits;
+            }
+            let passed = group.survivors(&keys, open);
+            for at in passed.all() {
+                let found = group.survivor(&passed, at, keys[at]).next_hop;
+                next_hops[at] = found;
+                open &= !(u64::from(found != W::default()) << at);
+            }
+        }
+        for at in Ones::<BLOCK>(open) {
+            next_hops[at] = self.direct.get(addresses[at], &mut Unmetered);
         }
     }
 

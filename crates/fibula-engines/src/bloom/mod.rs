@@ -52,16 +52,16 @@
 //!
 //! # What differs from the paper
 //! - Hash values are scaled to a size by a multiplication that keeps their high bits, where the
-//!   paper takes the remainder of a division.
-//! - The paper's hash tables are chained; these have `buckets` of one cache
-//!   line.
+//!   paper takes the remainder of a division: `reduce=remainder`.
+//! - The paper's hash tables are chained: `tables=chains`. These have `buckets` of one cache line.
 //! - h2 is the hash of h1 by the same function. The paper does not say where its second hash comes
 //!   from.
 //! - C's `rand` is implemented here with 32 bits of state and 32 bits per draw. The C library's has
 //!   a lock and a state that all threads share.
 //! - A batch asks G1's filter also for addresses that G2 will answer. Whether G2's table has the
 //!   key is known only a block later, when the lines of both tables have arrived; to ask G1 after
-//!   that would wait for its lines again. A single lookup skips G1 after a hit in G2.
+//!   that would wait for its lines again. With `order=g2-first` a batch does, as the paper's
+//!   algorithm. A single lookup always skips G1 after a hit in G2.
 //! - In both engines a batch goes through the filters a block ahead of the tables, so that the
 //!   lines of the tables arrive in time. The paper's processor had four threads per core for that.
 //! - The default ratio is 10 %, not the paper's 30 %. Here a table lookup is a cache miss, which
@@ -78,11 +78,14 @@ mod update;
 mod validate;
 
 use crate::blocks::bloom::Aim;
+use crate::blocks::buckets::Buckets;
+use crate::blocks::chains::Chains;
 use crate::blocks::expanded::Expanded;
 use crate::blocks::expansion::counts;
 use crate::blocks::filtered::{Filtered, random_keys};
-use crate::blocks::hashing::HashFunction;
+use crate::blocks::hashing::{HashFunction, Remainder, Scaled};
 use crate::blocks::probing::{Combined, Drawn, Hashing, Mixed};
+use crate::blocks::table::HashTable;
 use direct::Direct;
 use fibula::arch::Isa;
 use fibula::engine::{
@@ -113,12 +116,13 @@ pub const ABOUT: About = About {
     year: 2018,
     updates: Updates::InPlace,
     limits: &[LimitInfo { what: EXPANDED, max: EXPANDED_MAX }],
-    parameters: &[HASH, TABLE_HASH, FPR, FPR24, FPR32],
+    parameters: &[HASH, TABLE_HASH, FPR, FPR24, FPR32, REDUCE, TABLES, ORDER],
     ..About::DEFAULT
 };
 
 /// What the tools print about `bloom-base`.
-pub const BASE: About = About { name: "bloom-base", parameters: &[FPR, FPR24, FPR32], ..ABOUT };
+pub const BASE: About =
+    About { name: "bloom-base", parameters: &[FPR, FPR24, FPR32, REDUCE, TABLES, ORDER], ..ABOUT };
 
 const HASH: ParameterInfo =
     ParameterInfo { name: "hash", meaning: "hash function: h2 (default), murmur, knuth or fmix" };
@@ -132,6 +136,19 @@ const FPR24: ParameterInfo =
     ParameterInfo { name: "fpr24", meaning: "false positives of G1's filter in percent, default fpr" };
 const FPR32: ParameterInfo =
     ParameterInfo { name: "fpr32", meaning: "false positives of G2's filter in percent, default fpr" };
+
+const REDUCE: ParameterInfo = ParameterInfo {
+    name: "reduce",
+    meaning: "how a hash is reduced to a size: multiply (default), or remainder, as in the paper",
+};
+const TABLES: ParameterInfo = ParameterInfo {
+    name: "tables",
+    meaning: "hash tables: buckets (default) of a cache line, or chains, as in the paper",
+};
+const ORDER: ParameterInfo = ParameterInfo {
+    name: "order",
+    meaning: "filters that a batch asks: both (default) for every address, or g2-first, and G1 only without an answer",
+};
 
 /// A hashing that a configuration describes.
 pub trait Configured: Hashing {
@@ -159,25 +176,46 @@ impl Configured for Mixed {
 }
 
 /// The `bloom` engine; see the [module page](self).
-pub type Bloom<W> = Groups<W, Mixed>;
+pub type Bloom<W> = Forms<W, Mixed>;
 
 /// The `bloom-base` engine; see the [module page](self).
-pub type BloomBase<W> = Groups<W, Drawn>;
+pub type BloomBase<W> = Forms<W, Drawn>;
+
+/// The slots of a bucket.
+const SLOTS: usize = 6;
+
+/// Buckets, and how hashes are reduced to their number.
+type InBuckets<W, R> = Buckets<u32, Expanded<W>, SLOTS, R>;
 
 /// A filter and a table. Keys are the first bits of addresses, right-aligned.
-type Group<W, H> = Filtered<u32, Expanded<W>, H, 6>;
+type Group<W, H, T> = Filtered<u32, Expanded<W>, H, SLOTS, T>;
+
+/// A table expanded to three lengths, by the form of its hash tables and of the reduction of
+/// hashes.
+#[derive(Clone, Debug)]
+#[allow(missing_docs, reason = "named for what they have")]
+pub enum Forms<W: Width, H: Hashing> {
+    Buckets(Groups<W, H, InBuckets<W, Scaled>>),
+    BucketsByRemainder(Groups<W, H, InBuckets<W, Remainder>>),
+    Chains(Groups<W, H, Chains<u32, Expanded<W>, Scaled>>),
+    ChainsByRemainder(Groups<W, H, Chains<u32, Expanded<W>, Remainder>>),
+}
+
+layouts!(($) with_groups: Buckets, BucketsByRemainder, Chains, ChainsByRemainder);
 
 /// A table expanded to three lengths.
 #[derive(Clone, Debug)]
-pub struct Groups<W: Width, H: Hashing> {
+pub struct Groups<W: Width, H: Hashing, T: HashTable<u32, Expanded<W>>> {
     direct: Direct<W>,
-    g1: Group<W, H>,
-    g2: Group<W, H>,
+    g1: Group<W, H, T>,
+    g2: Group<W, H, T>,
     /// The number of routes of each group before expansion.
     routes: [usize; 3],
+    /// Whether a batch asks G1 only for what G2 does not answer.
+    in_order: bool,
 }
 
-impl<W: Width, H: Hashing> Groups<W, H> {
+impl<W: Width, H: Hashing, T: HashTable<u32, Expanded<W>>> Groups<W, H, T> {
     #[inline(always)]
     fn lookup_one<M: Meter>(&self, address: u32, meter: &mut M) -> W {
         let none = W::default();
@@ -199,7 +237,8 @@ impl<W: Width, H: Hashing> Groups<W, H> {
             figures.push(Figure::count(format!("prefixes {group} before expansion"), before));
             figures.push(Figure::count(format!("prefixes {group} after expansion"), after));
         }
-        let pairs: [(&str, &Group<W, H>, u8); 2] = [("G1", &self.g1, LEVELS[1]), ("G2", &self.g2, LEVELS[2])];
+        let pairs: [(&str, &Group<W, H, T>, u8); 2] =
+            [("G1", &self.g1, LEVELS[1]), ("G2", &self.g2, LEVELS[2])];
         for (name, pair, bits) in pairs {
             figures.extend(pair.figures(name, random_keys(bits).map(|key| key as u32)));
         }
@@ -207,7 +246,7 @@ impl<W: Width, H: Hashing> Groups<W, H> {
     }
 }
 
-impl<W: Width, H: Configured> Lookup<u32> for Groups<W, H> {
+impl<W: Width, H: Configured, T: HashTable<u32, Expanded<W>>> Lookup<u32> for Groups<W, H, T> {
     type Width = W;
 
     #[inline(always)]
@@ -221,7 +260,7 @@ impl<W: Width, H: Configured> Lookup<u32> for Groups<W, H> {
     }
 }
 
-impl<W: Width, H: Configured> Engine<u32> for Groups<W, H> {
+impl<W: Width, H: Configured, T: HashTable<u32, Expanded<W>>> Engine<u32> for Groups<W, H, T> {
     type View = Self;
 
     fn build(rib: &Rib<u32>, config: &Config) -> Result<Self, Error> {
@@ -229,6 +268,7 @@ impl<W: Width, H: Configured> Engine<u32> for Groups<W, H> {
         let percent = config.parameter("fpr", 1..=90, PERCENT)?;
         let percent24 = config.parameter("fpr24", 1..=90, percent)?;
         let percent32 = config.parameter("fpr32", 1..=90, percent)?;
+        let in_order = config.choice("order", &[("both", false), ("g2-first", true)])?;
         let counts = counts(rib, &LEVELS);
         let [_, g1, g2] = [0, 1, 2].map(|group| counts[group].expanded as usize);
         Limit::check(EXPANDED, g2 as u64, EXPANDED_MAX)?;
@@ -237,6 +277,7 @@ impl<W: Width, H: Configured> Engine<u32> for Groups<W, H> {
             g1: Filtered::new(hashing, Aim::Percent(percent24), g1, config.pages),
             g2: Filtered::new(hashing, Aim::Percent(percent32), g2, config.pages),
             routes: [0, 1, 2].map(|group| counts[group].routes as usize),
+            in_order,
         };
         for route in rib {
             engine.announce(route);
@@ -274,5 +315,54 @@ impl<W: Width, H: Configured> Engine<u32> for Groups<W, H> {
 
     fn validate(&self, rib: &Rib<u32>) -> Result<(), String> {
         self.contradiction(rib)
+    }
+}
+
+impl<W: Width, H: Configured> Lookup<u32> for Forms<W, H> {
+    type Width = W;
+
+    #[inline(always)]
+    fn lookup_metered<M: Meter>(&self, address: u32, meter: &mut M) -> W {
+        with_groups!(self, Forms::groups => groups.lookup_one(address, meter))
+    }
+
+    #[inline(always)]
+    fn lookup_batch<I: Isa>(&self, _: I, addresses: &[u32], next_hops: &mut [W]) {
+        with_groups!(self, Forms::groups => groups.lookup_blocks(addresses, next_hops));
+    }
+}
+
+impl<W: Width, H: Configured> Engine<u32> for Forms<W, H> {
+    type View = Self;
+
+    fn build(rib: &Rib<u32>, config: &Config) -> Result<Self, Error> {
+        let chains = config.choice("tables", &[("buckets", false), ("chains", true)])?;
+        let by_remainder = config.choice("reduce", &[("multiply", false), ("remainder", true)])?;
+        Ok(match (chains, by_remainder) {
+            (false, false) => Self::Buckets(Groups::build(rib, config)?),
+            (false, true) => Self::BucketsByRemainder(Groups::build(rib, config)?),
+            (true, false) => Self::Chains(Groups::build(rib, config)?),
+            (true, true) => Self::ChainsByRemainder(Groups::build(rib, config)?),
+        })
+    }
+
+    fn view(&self) -> &Self {
+        self
+    }
+
+    fn apply(&mut self, rib: &Rib<u32>, deltas: &[Delta<u32>]) -> Update {
+        with_groups!(self, Forms::groups => groups.apply(rib, deltas))
+    }
+
+    fn memory(&self) -> Memory {
+        with_groups!(self, Forms::groups => groups.memory())
+    }
+
+    fn figures(&self) -> Vec<Figure> {
+        with_groups!(self, Forms::groups => groups.figures())
+    }
+
+    fn validate(&self, rib: &Rib<u32>) -> Result<(), String> {
+        with_groups!(self, Forms::groups => groups.validate(rib))
     }
 }

@@ -10,7 +10,12 @@ fn build<E: Engine<u32>>(rib: &Rib<u32>) -> E {
     E::build(rib, &Config::default()).unwrap()
 }
 
-fn entries<W: Width, H: Hashing>(group: &Group<W, H>) -> Vec<(u32, W, u8)> {
+/// The engine's default form.
+type OfBuckets<H> = Groups<u8, H, InBuckets<u8, Scaled>>;
+
+fn entries<W: Width, H: Hashing, T: HashTable<u32, Expanded<W>>>(
+    group: &Group<W, H, T>,
+) -> Vec<(u32, W, u8)> {
     let mut entries: Vec<_> = group.iter().map(|(slot, entry)| (slot, entry.next_hop, entry.len)).collect();
     entries.sort_unstable();
     entries
@@ -22,7 +27,7 @@ fn example() -> Rib<u32> {
 
 fn the_worked_example_of<H: Configured>() {
     let mut rib = example();
-    let mut engine: Groups<u8, H> = build(&rib);
+    let mut engine: OfBuckets<H> = build(&rib);
     assert_eq!(engine.direct.at(0x0A011), Expanded { next_hop: 1, len: 20, longer: false });
     let g1 = [(0x0A_0110, 2, 22), (0x0A_0111, 2, 22), (0x0A_0112, 3, 23), (0x0A_0113, 3, 23)];
     assert_eq!(entries(&engine.g1), g1);
@@ -45,7 +50,8 @@ fn the_worked_example() {
 fn the_hash_of_the_tables_changes_no_answer() {
     let rib = example();
     for table in ["reuse", "h2", "murmur", "knuth", "fmix"] {
-        let engine = Bloom::<u8>::build(&rib, &Config::default().with("table-hash", table)).unwrap();
+        let config = Config::default().with("table-hash", table);
+        let engine = OfBuckets::<Mixed>::build(&rib, &config).unwrap();
         engine.validate(&rib).unwrap();
         let addresses = [0x0A01_1281, 0x0A01_1282, 0x0A01_1000, 0x0A01_1F00, 0].repeat(20);
         let mut next_hops = vec![0; addresses.len()];
@@ -178,6 +184,10 @@ fn every_hash_function_and_ratio_gives_the_oracles_answers() {
         "bloom/hash=fmix/fpr=30",
         "bloom-base/fpr=1",
         "bloom-base/fpr24=90/fpr32=40",
+        "bloom/reduce=remainder/hash=knuth",
+        "bloom/order=g2-first",
+        "bloom/tables=chains/fpr=60",
+        "bloom-base/tables=chains/reduce=remainder/order=g2-first",
     ];
     answer_as_the_oracle(&mixed(), 0x155, &specifications);
 }
@@ -224,8 +234,8 @@ fn more_expanded_prefixes_than_fit_are_refused_and_the_old_table_answers() {
 #[test]
 fn what_is_not_the_tables_is_found() {
     let rib = example();
-    let fresh: Bloom<u8> = build(&rib);
-    let complaint = |spoil: &dyn Fn(&mut Bloom<u8>)| {
+    let fresh: OfBuckets<Mixed> = build(&rib);
+    let complaint = |spoil: &dyn Fn(&mut OfBuckets<Mixed>)| {
         let mut engine = fresh.clone();
         spoil(&mut engine);
         engine.validate(&rib).unwrap_err()

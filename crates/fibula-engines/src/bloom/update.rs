@@ -4,6 +4,7 @@ use super::{Direct, EXPANDED, EXPANDED_MAX, Groups, LEVELS};
 use crate::blocks::expanded::{Entries, Expanded};
 use crate::blocks::expansion::{counts, level_of};
 use crate::blocks::probing::Hashing;
+use crate::blocks::table::HashTable;
 use fibula::engine::{Cost, Width};
 use fibula::{Delta, Limit, Prefix, Rib, Route};
 
@@ -23,7 +24,7 @@ pub(super) fn group_of(prefix: Prefix<u32>) -> usize {
     level_of(prefix.len(), &LEVELS).expect("the last group has the longest prefixes")
 }
 
-impl<W: Width, H: Hashing> Groups<W, H> {
+impl<W: Width, H: Hashing, T: HashTable<u32, Expanded<W>>> Groups<W, H, T> {
     /// Checks that G2 has room for the announced prefixes.
     pub(super) fn check_room(&self, rib: &Rib<u32>, deltas: &[Delta<u32>]) -> Result<(), Limit> {
         let announced = deltas.iter().filter(|delta| delta.after.is_some() && group_of(delta.prefix) == 2);

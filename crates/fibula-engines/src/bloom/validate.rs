@@ -5,11 +5,12 @@ use super::update::group_of;
 use super::{Direct, Expanded, Group, Groups, LEVELS};
 use crate::blocks::expansion::{LevelCount, counts, slots};
 use crate::blocks::probing::Hashing;
+use crate::blocks::table::HashTable;
 use fibula::engine::Width;
 use fibula::memory::Pages;
 use fibula::{Prefix, Rib};
 
-impl<W: Width, H: Hashing> Groups<W, H> {
+impl<W: Width, H: Hashing, T: HashTable<u32, Expanded<W>>> Groups<W, H, T> {
     /// Returns the first contradiction to the table as an error.
     pub(super) fn contradiction(&self, rib: &Rib<u32>) -> Result<(), String> {
         let counts = counts(rib, &LEVELS);
@@ -33,9 +34,9 @@ impl<W: Width, H: Hashing> Groups<W, H> {
 }
 
 /// Checks that a group has the entries of a table's expansion to its level, and no others.
-fn holds<W: Width, H: Hashing>(
+fn holds<W: Width, H: Hashing, T: HashTable<u32, Expanded<W>>>(
     name: &str,
-    group: &Group<W, H>,
+    group: &Group<W, H, T>,
     rib: &Rib<u32>,
     count: LevelCount,
 ) -> Result<(), String> {
