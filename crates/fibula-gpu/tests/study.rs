@@ -58,11 +58,12 @@ fn the_whole_study_on_the_twin() {
     let studies = [
         studied("gpu-mosaic", &tables.ipv4, &changes4),
         studied("gpu-sail-l", &tables.ipv4, &changes4),
+        studied("gpu-sail-l-printed", &tables.ipv4, &changes4),
         studied("gpu-bloom", &tables.ipv4, &changes4),
         studied("gpu-mosaic6", &tables.ipv6, &changes6),
     ];
     assert_eq!((studies[0].limits.address_bytes, studies[0].limits.answer_bytes), (4, 2));
-    assert_eq!((studies[3].limits.address_bytes, studies[3].limits.answer_bytes), (16, 2));
+    assert_eq!((studies[4].limits.address_bytes, studies[4].limits.answer_bytes), (16, 2));
 }
 
 #[test]
@@ -116,7 +117,7 @@ fn what_has_no_kernel_is_named() {
     let error = fibula_gpu::table::any::compile("dxr", None, &rib).unwrap_err().to_string();
     assert_eq!(
         error,
-        "dxr does not run on a card (gpu-dir24-8, gpu-sail-l, gpu-mosaic, gpu-mosaic6, gpu-bloom do)"
+        "dxr does not run on a card (gpu-dir24-8, gpu-sail-l, gpu-mosaic, gpu-mosaic6, gpu-sail-l-printed, gpu-bloom do)"
     );
     assert!(fibula_gpu::table::any::compile("gpu-mosaic6", None, &rib).is_err());
 }

@@ -6,6 +6,7 @@
 
 FIBULA_EACH_WIDTH(dir24_8, fibula_u32)
 FIBULA_EACH_WIDTH(sail_l, fibula_u32)
+FIBULA_EACH_WIDTH(sail_l_printed, fibula_u32)
 FIBULA_EACH_WIDTH(mosaic, fibula_u32)
 FIBULA_EACH_WIDTH(mosaic6, struct fibula_ipv6)
 FIBULA_EACH_WIDTH(bloom, fibula_u32)

@@ -3,6 +3,7 @@
 #include "table.h"
 #include "dir24_8.h"
 #include "sail_l.h"
+#include "sail_l_printed.h"
 #include "mosaic.h"
 #include "mosaic6.h"
 #include "bloom.h"

@@ -3,6 +3,8 @@
 
 #[cfg(feature = "papers")]
 use crate::table::bloom::BloomTable;
+#[cfg(feature = "papers")]
+use crate::table::sail::SailLPrintedTable;
 use crate::table::{Layout, PARTS, Table};
 use crate::{Kernel, Key};
 use fibula::engine::{Meter, Width, WidthBits};
@@ -63,6 +65,10 @@ bodies! {
 
 #[cfg(feature = "papers")]
 bodies! {
+    sail_l_printed: [fibula_twin_sail_l_printed_8 fibula_twin_sail_l_printed_16 fibula_twin_sail_l_printed_32]
+        [fibula_twin_sail_l_printed_8_of_many fibula_twin_sail_l_printed_16_of_many
+         fibula_twin_sail_l_printed_32_of_many]
+        [fibula_counted_sail_l_printed_8 fibula_counted_sail_l_printed_16 fibula_counted_sail_l_printed_32];
     bloom: [fibula_twin_bloom_8 fibula_twin_bloom_16 fibula_twin_bloom_32]
         [fibula_twin_bloom_8_of_many fibula_twin_bloom_16_of_many fibula_twin_bloom_32_of_many]
         [fibula_counted_bloom_8 fibula_counted_bloom_16 fibula_counted_bloom_32];
@@ -103,6 +109,19 @@ unsafe impl<L: Layout, W: Width, const N: usize, const E: usize> Readable for Ta
     type Address = L::Address;
     type Width = W;
     const BODIES: &'static Bodies = L::BODIES;
+
+    fn parts(&self) -> [&[u8]; PARTS] {
+        Self::parts(self)
+    }
+}
+
+// SAFETY: the engine numbers chunks from 0 without holes, in all arrays of a level (it checks that in
+// `validate`), and BCN16 has an entry for each value of 16 bits.
+#[cfg(feature = "papers")]
+unsafe impl<W: Width> Readable for SailLPrintedTable<W> {
+    type Address = u32;
+    type Width = W;
+    const BODIES: &'static Bodies = &sail_l_printed;
 
     fn parts(&self) -> [&[u8]; PARTS] {
         Self::parts(self)

@@ -5,6 +5,8 @@ use crate::host;
 use crate::host::Bodies;
 #[cfg(feature = "papers")]
 use crate::table::bloom::KERNEL as BLOOM;
+#[cfg(feature = "papers")]
+use crate::table::sail::KERNEL as SAIL_L_PRINTED;
 use crate::table::{Layout, PARTS, Version};
 use fibula::engine::{Width, WidthBits};
 use fibula::{Address, Error, ErrorKind};
@@ -22,6 +24,13 @@ impl Kernel {
     pub(crate) fn of<L: Layout, W: Width>() -> Self {
         let address_bytes = usize::from(L::Address::BITS / 8);
         Self { layout: L::KERNEL, bodies: L::BODIES, address_bytes, width: W::BITS }
+    }
+
+    /// Returns the kernel of SAIL_L as printed at a width.
+    #[cfg(feature = "papers")]
+    pub(crate) fn of_sail_l_printed<W: Width>() -> Self {
+        let (layout, bodies) = (SAIL_L_PRINTED, &host::sail_l_printed);
+        Self { layout, bodies, address_bytes: size_of::<u32>(), width: W::BITS }
     }
 
     /// Returns the kernel of Bloom filters at a width.

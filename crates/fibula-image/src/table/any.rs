@@ -3,6 +3,8 @@
 #[cfg(feature = "papers")]
 use super::bloom::BloomTable;
 use super::layout::{Dir24_8Table, Mosaic6Table, MosaicTable, SailLTable};
+#[cfg(feature = "papers")]
+use super::sail::SailLPrintedTable;
 use super::{Layout, Patch, Table};
 use crate::{Image, Key};
 use fibula::engine::{Width, WidthBits};
@@ -55,26 +57,34 @@ impl<L: Layout, W: Width, const N: usize, const E: usize> AnyTable<L::Address> f
     }
 }
 
+/// Tables of other structures. Every change is a whole table, so nothing is written where a reader
+/// may be.
 #[cfg(feature = "papers")]
-impl<W: Width> AnyTable<u32> for BloomTable<W> {
-    fn image(&self) -> Image<'_> {
-        Self::image(self)
-    }
+macro_rules! compiled_again {
+    ($($table:ident)+) => {$(
+        impl<W: Width> AnyTable<u32> for $table<W> {
+            fn image(&self) -> Image<'_> {
+                Self::image(self)
+            }
 
-    /// Compiles the table again: the patch is all of it.
-    fn follow(&mut self, rib: &Rib<u32>, _: &[Prefix<u32>]) -> Result<Patch, Error> {
-        Ok(self.compile_again(rib)?)
-    }
+            /// Compiles the table again: the patch is all of it.
+            fn follow(&mut self, rib: &Rib<u32>, _: &[Prefix<u32>]) -> Result<Patch, Error> {
+                self.compile_again(rib)
+            }
 
-    /// Nothing is written where a reader may be: every change is a whole table.
-    fn defer(&mut self) {}
+            fn defer(&mut self) {}
 
-    fn readers_passed(&mut self) {}
+            fn readers_passed(&mut self) {}
 
-    fn waiting(&self) -> usize {
-        0
-    }
+            fn waiting(&self) -> usize {
+                0
+            }
+        }
+    )+};
 }
+
+#[cfg(feature = "papers")]
+compiled_again!(BloomTable SailLPrintedTable);
 
 /// Compiles a table at a width chosen at run time.
 macro_rules! at_width {
@@ -92,6 +102,8 @@ pub(crate) fn ipv4(name: &str, width: WidthBits, rib: &Rib<u32>) -> Result<Box<d
         "gpu-dir24-8" => at_width!(Dir24_8Table, width, rib),
         "gpu-sail-l" => at_width!(SailLTable, width, rib),
         "gpu-mosaic" => at_width!(MosaicTable, width, rib),
+        #[cfg(feature = "papers")]
+        "gpu-sail-l-printed" => at_width!(SailLPrintedTable, width, rib),
         #[cfg(feature = "papers")]
         "gpu-bloom" => at_width!(BloomTable, width, rib),
         _ => return Err(unknown(name)),

@@ -120,7 +120,7 @@ impl<W: Width> BloomTable<W> {
     ///
     /// # Errors
     /// As for [`compile`](Self::compile).
-    pub fn compile_again(&mut self, rib: &Rib<u32>) -> Result<Patch, Limit> {
+    pub fn compile_again(&mut self, rib: &Rib<u32>) -> Result<Patch, Error> {
         *self = Self { version: self.version.next(), ..Self::compile(rib, self.pages)? };
         let touched = Touched { after: self.version, all: true, ..Touched::default() };
         Ok(touched.into_patch(self.parts(), Self::BLOCKS))

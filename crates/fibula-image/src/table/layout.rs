@@ -1,9 +1,9 @@
 //! The layouts: the constants that make a [`Table`] the structure of a paper, and their
 //! descriptions.
 
-#[cfg(feature = "papers")]
-use super::bloom;
 use super::{NEXT_HOPS_MAX, PARTS, Table};
+#[cfg(feature = "papers")]
+use super::{bloom, sail};
 use crate::host::{self, Bodies};
 use crate::key::Key;
 use fibula::engine::{About, Entry, Updates};
@@ -65,12 +65,16 @@ macro_rules! layouts {
         pub static ENGINES: &[Entry] = &[
             $(engine_entry!(*$layout::ABOUT, [$family] $table),)+
             #[cfg(feature = "papers")]
+            engine_entry!(sail::ABOUT, [ipv4] sail::SailLPrintedTable),
+            #[cfg(feature = "papers")]
             engine_entry!(bloom::ABOUT, [ipv4] bloom::BloomTable),
         ];
 
         /// The names of the kernels, before the width.
         pub const KERNELS: &[&str] = &[
             $($layout::KERNEL,)+
+            #[cfg(feature = "papers")]
+            sail::KERNEL,
             #[cfg(feature = "papers")]
             bloom::KERNEL,
         ];
@@ -86,6 +90,7 @@ macro_rules! layouts {
                 gpu_sail_l [ipv4]
                 gpu_mosaic [ipv4]
                 gpu_mosaic6 [ipv6]
+                gpu_sail_l_printed [ipv4]
                 gpu_bloom [ipv4]
             } };
         }

@@ -23,8 +23,8 @@
 //! The last level takes the bits that are left. If these are more than a stride, its answers are
 //! ends; else they are leaves like those above.
 //!
-//! Four layouts are this one with other constants; [`bloom`] is another structure in the same
-//! parts:
+//! Four layouts are this one with other constants; [`bloom`] and [`sail`] are other structures in
+//! the same parts:
 //!
 //! | layout | root | stride | leaves | reads |
 //! | --- | ---: | ---: | --- | --- |
@@ -47,6 +47,8 @@ pub mod bloom;
 pub mod layout;
 mod paint;
 mod patch;
+#[cfg(feature = "papers")]
+pub mod sail;
 mod shift;
 #[cfg(test)]
 mod tests;

@@ -1,11 +1,13 @@
 //! SAIL_L's kernel: on its twin always, and on a card where there is one.
 
+use crate::sail::memory::MB;
 use crate::{Error, Finding, Lab, Plot, Point};
 use fibula::Fib;
 use fibula::engine::Config;
 use fibula_gpu::device::{Cuda, Device, Grid, Measured, Twin};
 use fibula_gpu::study::{Plan as Measurements, SweepRow, Workload, sweep};
 use fibula_io::trace::{self, TraceKind};
+use fibula_lab::study::count_accesses;
 
 /// The ends of a range that the paper's text names.
 type Range = (f64, f64);
@@ -21,8 +23,9 @@ const SAID: [(usize, &str, Range, Range); 3] = [
 /// Some of the paper's 1 to 24 streams.
 const STREAMS: [usize; 4] = [1, 2, 8, 24];
 
-/// The engine that runs on the device, and its partner, which judges it.
-const KERNEL: &str = "gpu-sail-l";
+/// The engines that run on the device: one array a level with equal chunks stored once, and the
+/// arrays that the paper prints; and their partner, which judges them.
+const KERNELS: [(&str, &str); 2] = [("", "gpu-sail-l"), (" as printed", "gpu-sail-l-printed")];
 const PARTNER: &str = "sail-l";
 
 /// The threads of a card's kernels, from the middle of the paper's.
@@ -39,7 +42,18 @@ struct Taken {
 }
 
 pub(crate) fn figure_13(lab: &Lab) -> Result<Finding, Error> {
-    figure(lab, &Taken { unit: "Mlps", ours: |row| row.mlps, paper: SAID.map(|(_, _, mlps, _)| mlps) })
+    let mlps = Taken { unit: "Mlps", ours: |row| row.mlps, paper: SAID.map(|(_, _, mlps, _)| mlps) };
+    let mut finding = figure(lab, &mlps)?;
+    let table = &super::super::table(lab)?;
+    let addresses = lab.trace(&TraceKind::Prefix, &table.rib)?;
+    for (suffix, kernel) in KERNELS {
+        let fib = Fib::build_from(fibula_gpu::ENGINES, kernel, &table.rib, Config::default())?;
+        let (series, megabytes) = (format!("table{suffix}"), fib.memory().total() as f64 / MB);
+        finding.points.push(Point::new(&series, "all batches", "MB", megabytes));
+        let loads = count_accesses(&fib, &addresses).loads;
+        finding.points.push(Point::new(series, "all batches", "loads", loads));
+    }
+    Ok(finding.on(table))
 }
 
 pub(crate) fn figure_14(lab: &Lab) -> Result<Finding, Error> {
@@ -50,20 +64,23 @@ fn figure(lab: &Lab, taken: &Taken) -> Result<Finding, Error> {
     let table = &super::super::table(lab)?;
     let addresses = trace::generate(&TraceKind::Prefix, &table.rib, lab.options.addresses, 1)?;
     let fib = Fib::build_from(lab.engines, PARTNER, &table.rib, Config::default())?;
-    let workload =
-        Workload { table: &table.name, rib: &table.rib, engine: KERNEL, addresses: &addresses, fib: &fib };
     let mut points = Vec::new();
     for ((_, at, ..), (low, high)) in SAID.into_iter().zip(taken.paper) {
         points.push(Point::of_paper("Tesla C2075", at, taken.unit, f64::midpoint(low, high)));
     }
-    points.extend(measured("twin", &Twin::default(), None, &workload, taken)?);
     let card = Cuda::open(0);
-    if let Ok(card) = &card {
-        points.extend(measured("card", card, Some(GRID), &workload, taken)?);
+    for (suffix, engine) in KERNELS {
+        let workload =
+            Workload { table: &table.name, rib: &table.rib, engine, addresses: &addresses, fib: &fib };
+        points.extend(measured(&format!("twin{suffix}"), &Twin::default(), None, &workload, taken)?);
+        if let Ok(card) = &card {
+            points.extend(measured(&format!("card{suffix}"), card, Some(GRID), &workload, taken)?);
+        }
     }
     let finding = Finding::new("addresses of a batch", Plot::Lines, points)
         .on(table)
         .note("Each batch is split over the streams, which copy and look up at the same time. The latency is that of a stream's part, the others busy. The paper's values are the middle of the range that its text names, over its streams, blocks and threads.")
+        .note("As printed, the table has BN24 and C24 side by side and a chunk for each node; by default level 24 has one array, and equal chunks are stored once.")
         .note("The twin is the same kernel text on threads of the processor itself, without a prefetch: its speeds say that the mechanism works, and nothing of a card. All answers of the last batches were compared.");
     Ok(match card {
         Ok(card) => finding.note(format!("Card: {}.", card.name())),
@@ -95,8 +112,8 @@ fn measured<D: Measured>(
                 .map_err(|error| Error::none(error.to_string()))?;
             if let Some(row) = rows.iter().find(|row| row.mismatches > 0) {
                 return Err(Error::wrong(format!(
-                    "{KERNEL} on the {name}: {} wrong answers",
-                    row.mismatches
+                    "{} on the {name}: {} wrong answers",
+                    workload.engine, row.mismatches
                 )));
             }
             let series = format!("{name}, {streams} streams");
