@@ -115,8 +115,8 @@ unsafe impl<L: Layout, W: Width, const N: usize, const E: usize> Readable for Ta
     }
 }
 
-// SAFETY: the engine numbers chunks from 0 without holes, in all arrays of a level (it checks that in
-// `validate`), and BCN16 has an entry for each value of 16 bits.
+// SAFETY: the engine numbers chunks from 0 without holes, in all arrays of a level (it checks that
+// in `validate`), and BCN16 has an entry for each value of 16 bits.
 #[cfg(feature = "papers")]
 unsafe impl<W: Width> Readable for SailLPrintedTable<W> {
     type Address = u32;

@@ -3,9 +3,8 @@
 //! **One source, several compilers.** A lookup is a function in the part of C that CUDA and BPF
 //! have too (`kernels/*.h`). NVRTC compiles it for a card, clang for the kernel's XDP programs. The
 //! host compiler compiles it to its twin, which is an engine of fibula ([`ENGINES`]: `gpu-dir24-8`,
-//! `gpu-sail-l`, `gpu-mosaic`, `gpu-mosaic6` and, with the feature `papers`, `gpu-sail-l-printed` and
-//! `gpu-bloom`), so that
-//! the oracle judges the same text that they run.
+//! `gpu-sail-l`, `gpu-mosaic`, `gpu-mosaic6` and, with the feature `papers`, `gpu-sail-l-printed`
+//! and `gpu-bloom`), so that the oracle judges the same text that they run.
 //!
 //! | question | room |
 //! | --- | --- |
