@@ -4,7 +4,7 @@
 use super::{Arrays, Bcn, Form, SailL};
 use crate::blocks::pushing::ANSWER;
 use fibula::NextHop;
-use fibula::arch::{Isa, prefetch};
+use fibula::arch::{Isa, Kernel, dispatch, prefetch};
 use fibula::blocks::pipeline::{Stages, look_up};
 use fibula::engine;
 use fibula::engine::{Lookup, Meter, Staging, Unmetered, Width};
@@ -77,14 +77,34 @@ impl<W: Width> Lookup<u32> for SailL<W> {
     }
 
     #[inline(always)]
-    fn lookup_batch<I: Isa>(&self, _: I, addresses: &[u32], next_hops: &mut [W]) {
-        with_arrays!(&self.0, Form::arrays => {
-            look_up::<BLOCK, SHORT_BLOCK, STAGES, _, _, _>(arrays, addresses, next_hops);
-        });
+    fn lookup_batch<I: Isa>(&self, isa: I, addresses: &[u32], next_hops: &mut [W]) {
+        match &self.0 {
+            Form::Bits32(arrays) => {
+                look_up::<BLOCK, SHORT_BLOCK, STAGES, _, _, _>(arrays, addresses, next_hops);
+            }
+            Form::Bits16(arrays) => dispatch(isa.level(), Narrow { arrays, addresses, next_hops }),
+        }
     }
 
     fn staging() -> Option<Staging<Self, u32>> {
         Some(Staging::of_lookup())
+    }
+}
+
+/// A batch with the paper's entries, in a function of its own: in the same one, that with wider
+/// entries would take 4 % more instructions by AVX2.
+struct Narrow<'b, W: Width> {
+    arrays: &'b Arrays<W, u16>,
+    addresses: &'b [u32],
+    next_hops: &'b mut [W],
+}
+
+impl<W: Width> Kernel for Narrow<'_, W> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<I: Isa>(self, _: I) {
+        look_up::<BLOCK, SHORT_BLOCK, STAGES, _, _, _>(self.arrays, self.addresses, self.next_hops);
     }
 }
 
