@@ -72,7 +72,6 @@ impl Asked {
     pub(crate) fn how(&self, py: Python<'_>, is_mapped: impl FnOnce() -> bool) -> PyResult<How> {
         let embedded = match &self.unmap {
             Some(Unmap::Mapped(true)) => Embedded::mapped(),
-            Some(Unmap::Mapped(false)) => Embedded::default(),
             Some(Unmap::Kinds(kinds)) => {
                 kinds.parse().map_err(|error: fibula::Error| PyValueError::new_err(error.to_string()))?
             }
@@ -82,7 +81,7 @@ impl Asked {
                 PyErr::warn(py, &py.get_type::<PyUserWarning>(), what, 2)?;
                 Embedded::mapped()
             }
-            None => Embedded::default(),
+            Some(Unmap::Mapped(false)) | None => Embedded::default(),
         };
         Ok(How { invalid: invalid(&self.errors)?, clean: self.clean, embedded })
     }
