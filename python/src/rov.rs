@@ -5,7 +5,7 @@ use crate::table::Table;
 use fibula::{IpPrefix, NextHop, Route};
 use fibula_io::Source;
 use fibula_io::rov::{self, Origins, Validity};
-use fibula_io::table::{ReadOptions, Tables, parse, read};
+use fibula_io::table::{ReadOptions, Tables};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyString};
@@ -34,16 +34,14 @@ impl Vrps {
     #[pyo3(signature = (source, /))]
     fn new(py: Python<'_>, source: &Bound<'_, PyAny>) -> PyResult<Self> {
         let options = ReadOptions::default();
-        let (source, loaded) = if let Ok(bytes) = source.cast::<PyBytes>() {
+        let read = if let Ok(bytes) = source.cast::<PyBytes>() {
             let bytes = bytes.as_bytes();
-            (Source::Memory, py.detach(|| parse(bytes, &options)))
+            py.detach(|| rov::Vrps::parse(bytes, &options))
         } else {
             let source = Source::File(source.extract::<PathBuf>()?);
-            let loaded = py.detach(|| read(&source, &options));
-            (source, loaded)
+            py.detach(|| rov::Vrps::read(&source, &options))
         };
-        let vrps = loaded.and_then(|loaded| rov::Vrps::of(&loaded.tables, &source));
-        vrps.map(Self).map_err(|error| PyValueError::new_err(error.to_string()))
+        read.map(|(vrps, _)| Self(vrps)).map_err(|error| PyValueError::new_err(error.to_string()))
     }
 
     /// Returns what the payloads say of a route. `origin` is an AS number, or `None` for a set of

@@ -3,6 +3,8 @@
 //! `cargo xtask test` runs all of them but `dist`, DataFusion's and the whole of `hdl`. Each step
 //! can be run alone.
 
+#![forbid(unsafe_code)]
+
 mod aarch64;
 mod api;
 mod bpf;

@@ -211,7 +211,8 @@ impl Reading {
         self.told(table, |options| table::read_at(table, updates, time, options), Value::NextHop)
     }
 
-    fn told(
+    /// Reads by a function, which is given the options, and tells what was left out and guessed.
+    pub(crate) fn told(
         &self,
         source: &Source,
         read: impl FnOnce(&ReadOptions) -> Result<Loaded, fibula_io::Error>,

@@ -2,10 +2,8 @@
 //!
 //! ```
 //! use fibula_io::rov::{Validity, Vrps};
-//! use fibula_io::{Source, table};
 //! let vrps = b"ASN,IP Prefix,Max Length\nAS64500,192.0.2.0/24,25\n";
-//! let tables = table::parse(vrps, &Default::default())?.tables;
-//! let vrps = Vrps::of(&tables, &Source::Memory)?;
+//! let (vrps, _) = Vrps::parse(vrps, &Default::default())?;
 //! let validity = |prefix: &str, origin| vrps.validity(prefix.parse().unwrap(), Some(origin));
 //! assert_eq!(validity("192.0.2.0/25", 64500), Validity::Valid);
 //! assert_eq!(validity("192.0.2.0/26", 64500), Validity::InvalidLength);
@@ -15,7 +13,7 @@
 //! ```
 
 use crate::names::named;
-use crate::table::{Tables, json_of};
+use crate::table::{Loaded, ReadOptions, Tables, json_of, parse_payloads, read_payloads};
 use crate::{Error, Source};
 use fibula::{Address, IpPrefix, NextHop, NextHopInfo, Prefix, Rib, Route};
 use serde::Deserialize;
@@ -35,10 +33,55 @@ named! {
 }
 
 /// A validated ROA payload without its prefix.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-struct Payload {
-    asn: u32,
-    max_length: u8,
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+pub(crate) struct Payload {
+    pub(crate) asn: u32,
+    pub(crate) max_length: u8,
+}
+
+/// Payloads in any order, as a reader finds them.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Payloads {
+    ipv4: Vec<(Prefix<u32>, Payload)>,
+    ipv6: Vec<(Prefix<u128>, Payload)>,
+    /// The number from which on repeats are removed.
+    full: usize,
+}
+
+impl Payloads {
+    /// The payloads up to which nobody looks for repeats.
+    const FEW: usize = 1 << 16;
+
+    /// Adds one.
+    pub(crate) fn push(&mut self, prefix: IpPrefix, payload: Payload) {
+        match prefix {
+            IpPrefix::V4(prefix) => self.ipv4.push((prefix, payload)),
+            IpPrefix::V6(prefix) => self.ipv6.push((prefix, payload)),
+        }
+        if self.len() >= self.full.max(Self::FEW) {
+            self.settle();
+            self.full = 2 * self.len();
+        }
+    }
+
+    fn len(&self) -> usize {
+        self.ipv4.len() + self.ipv6.len()
+    }
+
+    /// Returns the bytes they take.
+    pub(crate) fn bytes(&self) -> u64 {
+        let ipv4 = self.ipv4.len() * size_of::<(Prefix<u32>, Payload)>();
+        let ipv6 = self.ipv6.len() * size_of::<(Prefix<u128>, Payload)>();
+        2 * (ipv4 + ipv6) as u64
+    }
+
+    /// Sorts them and removes repeats.
+    fn settle(&mut self) {
+        self.ipv4.sort_unstable();
+        self.ipv4.dedup();
+        self.ipv6.sort_unstable();
+        self.ipv6.dedup();
+    }
 }
 
 /// Validated ROA payloads of both families.
@@ -46,8 +89,9 @@ struct Payload {
 pub struct Vrps {
     ipv4: Rib<u32>,
     ipv6: Rib<u128>,
-    /// The payloads of each next-hop index, which is a list of them.
-    payloads: Vec<Vec<Payload>>,
+    /// The payloads of all next-hop indices, one list after the other, and where each list ends.
+    payloads: Vec<Payload>,
+    ends: Vec<usize>,
 }
 
 /// The origins of a route, by what its value says.
@@ -113,22 +157,58 @@ fn one_of(value: &serde_json::Value) -> Result<Option<u32>, ()> {
 }
 
 impl Vrps {
-    /// Takes the payloads of tables, as [`Format::Vrps`](crate::table::Format::Vrps) and
-    /// [`Format::VrpsJson`](crate::table::Format::VrpsJson) are read. `source` is where they come
-    /// from.
+    /// Reads payloads, as rpki-client and Routinator write them, or a table whose values are lists
+    /// of such. Also returns what else was read, which has no routes where the payloads were taken
+    /// without a table.
     ///
     /// # Errors
-    /// If a value is no list of objects with `asn` and `max_length`.
-    pub fn of(tables: &Tables, source: &Source) -> Result<Self, Error> {
-        let mut payloads = vec![Vec::new()];
-        for (_, info) in tables.next_hops.iter() {
-            let list = json_of(info).and_then(|json| serde_json::from_str(json).ok());
-            payloads.push(list.ok_or_else(|| {
+    /// As [`table::read`](crate::table::read), and if a value is no list of objects with `asn` and
+    /// `max_length`.
+    pub fn read(source: &Source, options: &ReadOptions) -> Result<(Self, Loaded), Error> {
+        let (loaded, payloads) = read_payloads(source, options)?;
+        Self::of(loaded, payloads, source)
+    }
+
+    /// Reads payloads from bytes in memory, compressed or not.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read); the source is called `memory`.
+    pub fn parse(bytes: &[u8], options: &ReadOptions) -> Result<(Self, Loaded), Error> {
+        let (loaded, payloads) = parse_payloads(bytes, options)?;
+        Self::of(loaded, payloads, &Source::Memory)
+    }
+
+    fn of(mut loaded: Loaded, mut payloads: Payloads, source: &Source) -> Result<(Self, Loaded), Error> {
+        let mut vrps = Self { ends: vec![0], ..Self::default() };
+        payloads.settle();
+        vrps.ipv4 = vrps.listed(&payloads.ipv4);
+        vrps.ipv6 = vrps.listed(&payloads.ipv6);
+        if payloads.len() > 0 {
+            loaded.report.kept = (vrps.ipv4.len() + vrps.ipv6.len()) as u64;
+            return Ok((vrps, loaded));
+        }
+        for (_, info) in loaded.tables.next_hops.iter() {
+            let list: Option<Vec<Payload>> = json_of(info).and_then(|json| serde_json::from_str(json).ok());
+            let list = list.ok_or_else(|| {
                 let what = format!("{:?} is no list of RPKI payloads", info.to_string());
                 Error::of(source, what)
-            })?);
+            })?;
+            vrps.payloads.extend(list);
+            vrps.ends.push(vrps.payloads.len());
         }
-        Ok(Self { ipv4: tables.ipv4.clone(), ipv6: tables.ipv6.clone(), payloads })
+        vrps.ipv4 = loaded.tables.ipv4.clone();
+        vrps.ipv6 = loaded.tables.ipv6.clone();
+        Ok((vrps, loaded))
+    }
+
+    /// Adds a list for each prefix of payloads in order, and returns the prefixes with their lists.
+    fn listed<A: Address>(&mut self, payloads: &[(Prefix<A>, Payload)]) -> Rib<A> {
+        let of_prefix = payloads.chunk_by(|a, b| a.0 == b.0).map(|of_prefix| {
+            self.payloads.extend(of_prefix.iter().map(|&(_, payload)| payload));
+            self.ends.push(self.payloads.len());
+            Route { prefix: of_prefix[0].0, next_hop: NextHop(self.ends.len() as u32 - 1) }
+        });
+        of_prefix.collect()
     }
 
     /// Returns what all payloads that cover `prefix` say of an origin. `None` is an origin that is
@@ -165,7 +245,11 @@ impl Vrps {
         covers: impl Iterator<Item = Route<A>>,
     ) -> Validity {
         let mut validity = Validity::NotFound;
-        for payload in covers.flat_map(|cover| &self.payloads[cover.next_hop.0 as usize]) {
+        let of_cover = |cover: Route<A>| {
+            let number = cover.next_hop.0 as usize;
+            &self.payloads[self.ends[number - 1]..self.ends[number]]
+        };
+        for payload in covers.flat_map(of_cover) {
             // AS 0 authorises nobody (RFC 7607 section 2).
             let is_authorised = payload.asn != 0 && Some(payload.asn) == origin;
             if is_authorised && prefix.len() <= payload.max_length {
@@ -178,5 +262,45 @@ impl Vrps {
             }
         }
         validity
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn payloads_by_themselves_say_what_a_table_of_them_says() {
+        let csv = b"ASN,IP Prefix,Max Length\nAS64501,192.0.2.0/24,24\nAS64500,192.0.0.0/16,24\nAS64500,192.0.2.0/24,24\n\
+            AS64500,192.0.0.0/16,24\nAS0,2001:db8::/32,32\n";
+        let table = br#"192.0.0.0/16 [{"asn":64500,"max_length":24}]
+192.0.2.0/24 [{"asn":64501,"max_length":24},{"asn":64500,"max_length":24}]
+2001:db8::/32 [{"asn":0,"max_length":32}]"#;
+        let read = |text: &[u8]| Vrps::parse(text, &ReadOptions::default()).unwrap();
+        let (alone, of_table) = (read(csv), read(table));
+        assert_eq!((alone.1.report.kept, alone.1.tables.ipv4.len()), (3, 0));
+        assert_eq!((of_table.1.report.kept, of_table.1.tables.ipv4.len()), (3, 2));
+        let said = |vrps: &Vrps| {
+            let routes = ["192.0.2.0/24", "192.0.2.0/25", "192.0.3.0/24", "192.1.0.0/16", "2001:db8::/32"];
+            let of = |route: &&str| {
+                let prefix = route.parse().unwrap();
+                [None, Some(0), Some(64500), Some(64501)].map(|origin| vrps.validity(prefix, origin).name())
+            };
+            routes.iter().map(of).collect::<Vec<_>>()
+        };
+        assert_eq!(said(&alone.0), said(&of_table.0));
+        assert_eq!(said(&alone.0)[0], ["invalid-as", "invalid-as", "valid", "valid"]);
+        assert_eq!(said(&alone.0)[4], ["invalid-as", "invalid-as", "invalid-as", "invalid-as"]);
+        let wrong = Vrps::parse(b"192.0.2.0/24 64500\n", &ReadOptions::default()).unwrap_err();
+        assert_eq!(wrong.to_string(), "memory: \"64500\" is no list of RPKI payloads");
+    }
+
+    #[test]
+    fn repeats_take_no_memory() {
+        let mut payloads = Payloads::default();
+        for number in 0..300_000_u32 {
+            payloads.push("192.0.2.0/24".parse().unwrap(), Payload { asn: number % 9, max_length: 24 });
+        }
+        assert!(payloads.len() < Payloads::FEW + 9, "{}", payloads.len());
     }
 }

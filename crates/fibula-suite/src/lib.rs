@@ -10,6 +10,7 @@
 //! fibula_suite::suite!(fibula::for_each_engine, fibula::engine::ENGINES);
 //! ```
 
+#![forbid(unsafe_code)]
 #![allow(clippy::missing_panics_doc, clippy::must_use_candidate, reason = "these are tests")]
 
 pub mod checked;

@@ -9,6 +9,7 @@ use super::routes::Routes;
 use super::{ReadOptions, Tables};
 use crate::blocks::record;
 use crate::report::{Kind, Note};
+use crate::rov::Payloads;
 use crate::scan::utf8;
 use crate::{Budget, Bytes, Damage, Place, Report};
 use fibula::{IpPrefix, NextHop, NextHopInfo, NextHops, Route};
@@ -28,6 +29,8 @@ pub(super) struct Builder {
     pub(super) report: Report,
     /// The columns of values that have several fields; none where a value is one text.
     pub(super) columns: Vec<Column>,
+    /// Where RPKI payloads go, if a table of them is not wanted.
+    pub(super) payloads: Option<Payloads>,
     /// The file that is read, if it is one.
     pub(super) source: Option<PathBuf>,
     keep_going: bool,

@@ -67,6 +67,7 @@ pub(crate) use text::without_comment;
 pub use write::{write, write_file, write_separated};
 
 use crate::names::named;
+use crate::rov::Payloads;
 use crate::{Budget, Content, Damage, Encoding, Error, Progress, Report, Source};
 use builder::Builder;
 use fibula::{IpPrefix, NextHopInfo, NextHops, Rib, Route};
@@ -349,10 +350,38 @@ pub fn parse(bytes: &[u8], options: &ReadOptions) -> Result<Loaded, Error> {
     read_content(&Source::Memory, Content::of_bytes(bytes)?, options)
 }
 
+/// Reads a table. RPKI payloads are no routes of it, but returned apart.
+///
+/// # Errors
+/// As [`read`].
+pub(crate) fn read_payloads(source: &Source, options: &ReadOptions) -> Result<(Loaded, Payloads), Error> {
+    let content = source.open(options.progress.clone())?;
+    read_apart(source, content, options, Some(Payloads::default()))
+}
+
+/// As [`read_payloads`], from bytes in memory.
+///
+/// # Errors
+/// As [`read`].
+pub(crate) fn parse_payloads(bytes: &[u8], options: &ReadOptions) -> Result<(Loaded, Payloads), Error> {
+    let content = Content::of_bytes(bytes)?;
+    read_apart(&Source::Memory, content, options, Some(Payloads::default()))
+}
+
 fn read_content(source: &Source, content: Content, options: &ReadOptions) -> Result<Loaded, Error> {
+    read_apart(source, content, options, None).map(|(loaded, _)| loaded)
+}
+
+fn read_apart(
+    source: &Source,
+    content: Content,
+    options: &ReadOptions,
+    payloads: Option<Payloads>,
+) -> Result<(Loaded, Payloads), Error> {
     let content = content.encoded(options.encoding);
     let budget = options.budget.map_or_else(Budget::of_environment, Ok);
     let mut builder = Builder::new(options, budget.map_err(|what| Error::of(source, what))?);
+    builder.payloads = payloads;
     if let Source::File(path) = source {
         builder.source = Some(path.clone());
     }
@@ -375,6 +404,7 @@ fn read_content(source: &Source, content: Content, options: &ReadOptions) -> Res
     };
     let (format, cut) = content.read_as(source, options.keep_going, read)?;
     builder.damage.extend(cut);
+    let payloads = builder.payloads.take().unwrap_or_default();
     let (tables, damage, report) = builder.finish().map_err(|what| Error::of(source, what))?;
-    Ok(Loaded { tables, format, damage, report })
+    Ok((Loaded { tables, format, damage, report }, payloads))
 }

@@ -14,6 +14,7 @@ use super::columns::fields;
 use super::fields::quoted;
 use super::layouts::{Layout, Lines, Looks, Reader};
 use super::{ReadOptions, json};
+use crate::rov::Payload;
 use crate::scan::{self, utf8};
 use crate::{Damage, Place};
 use fibula::IpPrefix;
@@ -65,7 +66,9 @@ struct Document<'r> {
 fn read_json(text: &[u8], options: &ReadOptions, builder: &mut Builder) -> Result<(), Damage> {
     json::document(text, "RPKI payloads", builder, |document: Document<'_>, builder| {
         let mut lists = Lists::default();
-        json::each(document.roas, builder, |place, roa, _| Ok(push(place, roa, options, &mut lists)?))?;
+        json::each(document.roas, builder, |place, roa, builder| {
+            push(place, roa, options, builder, &mut lists)
+        })?;
         lists.finish(builder, false)
     })
 }
@@ -109,15 +112,20 @@ fn read_csv(blocks: &mut Lines<'_>, options: &ReadOptions, builder: &mut Builder
                 max_length: max_length.transpose()?,
                 ta: ta.map(|ta| ta.trim().into()),
             };
-            push(Place::Line(number), roa, options, &mut lists)?;
-            Ok(builder.beside(Place::Line(number), lists.bytes())?)
+            push(Place::Line(number), roa, options, builder, &mut lists)
         });
         builder.settled(Place::Line(number), result)
     })?;
     lists.finish(builder, false)
 }
 
-fn push(place: Place, roa: Roa<'_>, options: &ReadOptions, lists: &mut Lists) -> Result<(), String> {
+fn push(
+    place: Place,
+    roa: Roa<'_>,
+    options: &ReadOptions,
+    builder: &mut Builder,
+    lists: &mut Lists,
+) -> Result<(), Trouble> {
     let prefix = scan::prefix(roa.prefix.as_bytes(), options.mask_host_bits)?;
     let (len, bits) = match prefix {
         IpPrefix::V4(prefix) => (prefix.len(), 32),
@@ -132,7 +140,13 @@ fn push(place: Place, roa: Roa<'_>, options: &ReadOptions, lists: &mut Lists) ->
     };
     let max_length = roa.max_length.unwrap_or(len);
     if !(len..=bits).contains(&max_length) {
-        return Err(format!("the maximal length {max_length} of {prefix} is not from {len} to {bits}"));
+        let what = format!("the maximal length {max_length} of {prefix} is not from {len} to {bits}");
+        return Err(what.into());
+    }
+    if let Some(payloads) = &mut builder.payloads {
+        payloads.push(prefix, Payload { asn, max_length });
+        let bytes = payloads.bytes();
+        return Ok(builder.beside(place, bytes)?);
     }
     // As `object` writes it, for hundreds of thousands.
     let mut value = format!("{{\"asn\":{asn},\"max_length\":{max_length}");
@@ -142,7 +156,7 @@ fn push(place: Place, roa: Roa<'_>, options: &ReadOptions, lists: &mut Lists) ->
     }
     value.push('}');
     lists.push(place, prefix, &value);
-    Ok(())
+    Ok(builder.beside(place, lists.bytes())?)
 }
 
 #[cfg(test)]

@@ -74,10 +74,19 @@ impl Arguments {
         let (input, vrps) = (Source::from(self.input.as_str()), Source::from(self.vrps.as_str()));
         check_standard_input([&input, &vrps])?;
         // The options say how the routes are read. Payloads have two formats, which are told apart.
-        let payloads = Reading::default().read(&vrps)?;
+        let mut read = None;
+        let payloads = Reading::default().told(
+            &vrps,
+            |options| {
+                let (vrps, loaded) = Vrps::read(&vrps, options)?;
+                read = Some(vrps);
+                Ok(loaded)
+            },
+            Value::NextHop,
+        )?;
+        let vrps = read.unwrap_or_default();
         let loaded = self.reading.read_for(&input, Value::OriginAs)?;
         let whole = verdict(&loaded) == Verdict::Good && verdict(&payloads) == Verdict::Good;
-        let vrps = Vrps::of(&payloads.tables, &vrps)?;
         let tables = &loaded.tables;
         let origins: Vec<Origins> = std::iter::once(Origins::Unknown)
             .chain(tables.next_hops.iter().map(|(_, info)| Origins::of(info)))
