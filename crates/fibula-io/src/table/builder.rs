@@ -13,11 +13,10 @@ use crate::rov::Payloads;
 use crate::scan::utf8;
 use crate::{Budget, Bytes, Damage, Place, Report};
 use fibula::{IpPrefix, NextHop, NextHopInfo, NextHops, Route};
-use foldhash::fast::RandomState;
-use indexmap::IndexSet;
 use std::borrow::Cow;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// Routes in the order they were found, and the damage on the way.
 #[derive(Debug, Default)]
@@ -315,7 +314,8 @@ impl<R: PartialOrd> Best<R> {
 #[derive(Debug, Default)]
 pub(super) struct Lists {
     values: Vec<Listed>,
-    texts: IndexSet<Box<str>, RandomState>,
+    texts: Vec<Arc<str>>,
+    numbers: HashMap<Arc<str>, u32>,
     /// The length of `values` from which on repeats are removed.
     full: usize,
     /// The bytes of the texts.
@@ -328,6 +328,8 @@ pub(super) struct Lists {
 struct Listed {
     prefix: IpPrefix,
     text: u32,
+    /// When it came, among the values of its prefix.
+    order: u32,
 }
 
 impl Lists {
@@ -336,11 +338,15 @@ impl Lists {
 
     /// Adds a value, which is JSON.
     pub(super) fn push(&mut self, place: Place, prefix: IpPrefix, value: &str) {
-        let text = self.texts.get_index_of(value).unwrap_or_else(|| {
-            self.held += (4 * size_of::<Box<str>>() + value.len()) as u64;
-            self.texts.insert_full(value.into()).0
+        let text = self.numbers.get(value).copied().unwrap_or_else(|| {
+            let (number, text) = (self.texts.len() as u32, Arc::<str>::from(value));
+            self.held += (4 * size_of::<Arc<str>>() + value.len()) as u64;
+            self.texts.push(Arc::clone(&text));
+            self.numbers.insert(text, number);
+            number
         });
-        self.values.push(Listed { prefix, text: text as u32 });
+        let order = self.values.len() as u32;
+        self.values.push(Listed { prefix, text, order });
         self.place = Some(place);
         if self.values.len() >= self.full.max(Self::FEW) {
             self.settle();
@@ -350,32 +356,12 @@ impl Lists {
 
     /// Removes repeats, and leaves the values of each prefix together, in the order they came.
     fn settle(&mut self) {
-        const FEW: usize = 8;
-        // Those that were settled before are in order already, which the sort makes use of.
-        self.values.sort_by_key(|listed| listed.prefix);
-        let (mut kept, mut first) = (0, 0);
-        let mut known = HashSet::new();
-        for at in 0..self.values.len() {
-            let listed = self.values[at];
-            if kept == 0 || self.values[kept - 1].prefix != listed.prefix {
-                first = kept;
-                known.clear();
-            }
-            let before = &self.values[first..kept];
-            let is_new = if before.len() < FEW {
-                before.iter().all(|other| other.text != listed.text)
-            } else {
-                if known.is_empty() {
-                    known.extend(before.iter().map(|other| other.text));
-                }
-                known.insert(listed.text)
-            };
-            if is_new {
-                self.values[kept] = listed;
-                kept += 1;
-            }
+        self.values.sort_unstable_by_key(|listed| (listed.prefix, listed.text, listed.order));
+        self.values.dedup_by_key(|listed| (listed.prefix, listed.text));
+        self.values.sort_unstable_by_key(|listed| (listed.prefix, listed.order));
+        for (listed, order) in self.values.iter_mut().zip(0..) {
+            listed.order = order;
         }
-        self.values.truncate(kept);
     }
 
     /// Returns the bytes it takes.
@@ -386,21 +372,15 @@ impl Lists {
     /// Adds the prefixes to the tables. A single value stays itself where `single` says so, without
     /// its quotes, and is a list of one otherwise. An object without fields has no value.
     pub(super) fn finish(mut self, builder: &mut Builder, single: bool) -> Result<(), Damage> {
-        let numbers = |listed: &[Listed]| listed.iter().map(|one| one.text).collect::<Vec<_>>();
         let Some(place) = self.place else { return Ok(()) };
         self.settle();
-        // Most prefixes have one value.
-        let mut of_one = vec![None; self.texts.len()];
-        let mut of_several: HashMap<Vec<u32>, NextHop> = HashMap::new();
+        let mut known: HashMap<Vec<u32>, NextHop> = HashMap::new();
         for listed in self.values.chunk_by(|a, b| a.prefix == b.prefix) {
-            let known = match listed {
-                [one] => of_one[one.text as usize],
-                _ => of_several.get(&numbers(listed)).copied(),
-            };
-            let next_hop = if let Some(next_hop) = known {
+            let texts: Vec<u32> = listed.iter().map(|listed| listed.text).collect();
+            let next_hop = if let Some(&next_hop) = known.get(&texts) {
                 next_hop
             } else {
-                let values: Vec<&str> = listed.iter().map(|one| &*self.texts[one.text as usize]).collect();
+                let values: Vec<&str> = texts.iter().map(|&text| &*self.texts[text as usize]).collect();
                 let value = match values[..] {
                     ["{}"] => NextHopInfo::Label(LISTED.into()),
                     [one] if single => match serde_json::from_str::<String>(one) {
@@ -410,10 +390,7 @@ impl Lists {
                     _ => NextHopInfo::Label(fields::list(&values).into()),
                 };
                 let next_hop = builder.intern(place, value)?;
-                match listed {
-                    [one] => of_one[one.text as usize] = Some(next_hop),
-                    _ => drop(of_several.insert(numbers(listed), next_hop)),
-                }
+                known.insert(texts, next_hop);
                 next_hop
             };
             builder.push(place, listed[0].prefix, next_hop)?;
