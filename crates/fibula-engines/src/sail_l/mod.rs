@@ -258,8 +258,8 @@ impl<W: Width, E: Bcn> Arrays<W, E> {
     }
 }
 
-/// Checks that an entry of BCN16 has the bits for a next hop, and for the number of the last of some
-/// chunks of level 24.
+/// Checks that an entry of BCN16 has the bits for a next hop, and for the number of the last of
+/// some chunks of level 24.
 fn check_room<E: Bcn>(next_hop: NextHop, chunks: usize) -> Result<(), Limit> {
     Limit::check(NEXT_HOPS, next_hop.0.into(), E::VALUE_MAX.into())?;
     Limit::check(CHUNK_IDS, chunks as u64, E::VALUE_MAX.into())
