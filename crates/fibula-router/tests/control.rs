@@ -183,6 +183,21 @@ fn what_the_plane_refuses_is_tried_again_and_the_old_answers_stay() {
 }
 
 #[test]
+fn the_end_of_a_session_leaves_the_next_one_alone() {
+    let settings = Settings { feeds: vec![Feed::Fpm], ..Settings::default() };
+    let (now, time) = (Instant::now(), settings.quiet + settings.hold);
+    let mut router = Control::new(Memory::with_engine("oracle"), settings);
+    let [first, second] = [1, 2].map(|number| Session { feed: Feed::Fpm, number });
+    let mut batch = Batch::default();
+    batch.marks = vec![Mark::Begun(first), Mark::Complete(first), Mark::Begun(second)];
+    batch.add(first, route("192.0.2.0/24", 0, Target::Blackhole));
+    batch.add(second, route("198.51.100.0/24", 0, Target::Blackhole));
+    router.apply(batch, now);
+    router.apply(Batch::default(), now + time);
+    assert_eq!(router.status().tables[0].ipv4, 1);
+}
+
+#[test]
 fn a_second_dump_removes_what_was_lost() {
     let mut router = router();
     tell(

@@ -5,10 +5,16 @@ mod forged;
 
 pub use forged::{Original, Outcome, forged_snapshot, originals};
 
+use crate::address::{Embedded, clean, parse};
+use crate::follow::Followed;
+use crate::mrt::bmp::{Policy, Session};
+use crate::rov::Vrps;
 use crate::scan;
-use crate::{mrt, table, update};
+use crate::{Budget, mrt, ris_live, table, update};
 use fibula::snapshot::Snapshot;
-use fibula::{NextHop, NextHops};
+use fibula::{IpPrefix, NextHop, NextHops, Prefix};
+use std::collections::HashMap;
+use std::net::IpAddr;
 
 /// Reads a table in this format, once stopping at damage and once going on after it.
 pub fn table(bytes: &[u8], format: table::Format, mask_host_bits: bool) {
@@ -52,6 +58,57 @@ pub fn mrt(bytes: &[u8]) {
     }
 }
 
+/// Follows what a router says by BMP, as bytes that break off: the best values are those that were
+/// told of, and nothing is left once the router is gone.
+pub fn bmp(bytes: &[u8]) {
+    for policy in [Policy::Pre, Policy::Post] {
+        let budget = Budget { memory: u64::MAX, ..Budget::default() };
+        let Ok(mut followed) = Followed::new(None, table::Value::NextHop, budget) else { return };
+        let mut told: HashMap<IpPrefix, String> = HashMap::new();
+        let mut session = Session::new(bytes, policy);
+        for event in session.by_ref() {
+            let event = match event {
+                Ok(event) => event,
+                Err(damage) => {
+                    assert!(!damage.to_string().contains('\n'), "{damage}");
+                    continue;
+                }
+            };
+            let played = followed.play("r", &event, |prefix, value| {
+                match value {
+                    Some(value) => told.insert(prefix, value.to_string()),
+                    None => told.remove(&prefix),
+                };
+            });
+            assert_eq!(played, Ok(()));
+        }
+        assert_eq!(followed.len("r"), told.len());
+        assert_eq!(followed.forget("r"), told.len());
+        assert_eq!((followed.len("r"), followed.bytes()), (0, 0));
+    }
+}
+
+/// Reads messages of RIS Live, one a line.
+pub fn ris_live(bytes: &[u8]) {
+    for line in String::from_utf8_lossy(bytes).lines() {
+        match ris_live::events(line, 1) {
+            Ok(events) => assert!(events.len() <= line.len()),
+            Err(what) => assert!(!what.contains('\n'), "{what}"),
+        }
+    }
+}
+
+/// Reads payloads of RPKI, and asks whether some routes are valid.
+pub fn vrps(bytes: &[u8]) {
+    let options = table::ReadOptions { keep_going: true, ..Default::default() };
+    let Ok((vrps, _)) = Vrps::parse(bytes, &options) else { return };
+    for prefix in [Prefix::<u32>::host(0).into(), IpPrefix::V6(Prefix::ALL)] {
+        for origin in [None, Some(0), Some(64_500)] {
+            let _ = vrps.validity(prefix, origin);
+        }
+    }
+}
+
 /// Opens a snapshot as it is, and again with its header's checksums corrected: a fuzzer does not
 /// guess those.
 pub fn snapshot(bytes: &[u8]) {
@@ -67,6 +124,20 @@ pub fn snapshot(bytes: &[u8]) {
             snapshot.rib::<u128>(),
         );
         let _ = (snapshot.view::<u32>().is_ok(), snapshot.view::<u128>().is_ok());
+    }
+}
+
+/// Reads an address, alone and with something around it: as the standard library does, and one that
+/// is there without anything around it is there with nothing to leave out.
+pub fn address(bytes: &[u8]) {
+    let expected = std::str::from_utf8(bytes).ok().and_then(|text| text.parse::<IpAddr>().ok());
+    let found = parse(bytes);
+    assert_eq!(found, expected);
+    if found.is_some() {
+        assert_eq!(clean(bytes).ip(), found);
+    }
+    if let Some(IpAddr::V6(address)) = clean(bytes).ip() {
+        let _ = Embedded::default().ipv4(address.to_bits());
     }
 }
 

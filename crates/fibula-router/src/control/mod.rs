@@ -380,7 +380,11 @@ impl<P: Plane> Control<P> {
         self.counts.swept += swept as u64;
         tracing::info!("{feed}: session {number} is complete, {swept} routes removed");
         let state = self.feeds.entry(feed).or_default();
-        (state.is_complete, state.quiet_since, state.hold_until) = (true, None, None);
+        state.is_complete = true;
+        // Another session may have begun since, in the same batch.
+        if state.session == number {
+            (state.quiet_since, state.hold_until) = (None, None);
+        }
         if feed != Feed::Kernel {
             return Vec::new();
         }

@@ -17,6 +17,7 @@ use std::net::TcpListener;
 use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::runtime::Builder;
 use tokio::task::AbortHandle;
 
@@ -63,22 +64,8 @@ pub(super) fn serve(
             if connections.len() >= CONNECTIONS {
                 connections.pop_front().inspect(AbortHandle::abort);
             }
-            let page = Arc::clone(&page);
-            let answer = service_fn(move |request| answer(request, path, kind, Arc::clone(&page)));
-            let connection = http1::Builder::new()
-                .timer(TokioTimer::new())
-                .header_read_timeout(HEAD_TIME)
-                .max_buf_size(HEAD)
-                .keep_alive(false)
-                .serve_connection(TokioIo::new(stream), answer);
-            let timed = async move {
-                match tokio::time::timeout(TIME, connection).await {
-                    Ok(Err(error)) => tracing::debug!("metrics: {error}"),
-                    Ok(Ok(())) => {}
-                    Err(_) => tracing::debug!("metrics: a connection took too long"),
-                }
-            };
-            connections.push_back(tokio::spawn(timed).abort_handle());
+            let served = connection(stream, path, kind, Arc::clone(&page));
+            connections.push_back(tokio::spawn(served).abort_handle());
         }
     };
     let run = move || {
@@ -88,6 +75,27 @@ pub(super) fn serve(
         tracing::error!("metrics: {error}");
     };
     thread::Builder::new().name("metrics".into()).spawn(run).map(drop)
+}
+
+/// Serves a connection, to its end or for as long as it may take.
+pub(super) async fn connection(
+    stream: impl AsyncRead + AsyncWrite + Unpin,
+    path: &'static str,
+    kind: &'static str,
+    page: Page,
+) {
+    let answer = service_fn(move |request| answer(request, path, kind, Arc::clone(&page)));
+    let connection = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(HEAD_TIME)
+        .max_buf_size(HEAD)
+        .keep_alive(false)
+        .serve_connection(TokioIo::new(stream), answer);
+    match tokio::time::timeout(TIME, connection).await {
+        Ok(Err(error)) => tracing::debug!("metrics: {error}"),
+        Ok(Ok(())) => {}
+        Err(_) => tracing::debug!("metrics: a connection took too long"),
+    }
 }
 
 /// Answers a request.

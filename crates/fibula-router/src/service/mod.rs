@@ -8,6 +8,8 @@
 //! thread signals ───┘
 //! ```
 
+#[doc(hidden)]
+pub mod fuzzing;
 mod http;
 mod metrics;
 mod process;

@@ -9,7 +9,7 @@ use fibula::{Family, IpPrefix};
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use std::fs;
-use std::io::{self, BufRead, BufReader, Write};
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{IpAddr, Shutdown};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -119,7 +119,10 @@ fn serve<P: Plane + 'static>(listener: &UnixListener, queue: &Shared<P>) {
                 }
                 connections.push_back(Arc::clone(&stream));
                 thread::spawn(move || {
-                    if let Err(error) = answer_all(&stream, &queue) {
+                    let timed = stream
+                        .set_read_timeout(Some(PATIENCE))
+                        .and_then(|()| stream.set_write_timeout(Some(PATIENCE)));
+                    if let Err(error) = timed.and_then(|()| answer_all(&*stream, &*stream, &queue)) {
                         tracing::debug!("socket: {error}");
                     }
                 });
@@ -132,14 +135,16 @@ fn serve<P: Plane + 'static>(listener: &UnixListener, queue: &Shared<P>) {
     }
 }
 
-/// Answers the questions of a connection.
-fn answer_all<P: Plane + 'static>(stream: &UnixStream, queue: &Shared<P>) -> io::Result<()> {
-    stream.set_read_timeout(Some(PATIENCE))?;
-    stream.set_write_timeout(Some(PATIENCE))?;
-    let mut reader = BufReader::new(stream);
+/// Answers the questions of a connection, which come by `input`.
+pub(super) fn answer_all<P: Plane + 'static>(
+    input: impl Read,
+    mut output: impl Write,
+    queue: &Shared<P>,
+) -> io::Result<()> {
+    let mut reader = BufReader::new(input);
     loop {
         let mut line = Vec::new();
-        let count = io::Read::take(&mut reader, QUESTION as u64).read_until(b'\n', &mut line)?;
+        let count = reader.by_ref().take(QUESTION as u64).read_until(b'\n', &mut line)?;
         if count == 0 {
             return Ok(());
         }
@@ -149,7 +154,7 @@ fn answer_all<P: Plane + 'static>(stream: &UnixStream, queue: &Shared<P>) -> io:
         };
         let mut line = serde_json::to_vec(&answer)?;
         line.push(b'\n');
-        (&*stream).write_all(&line)?;
+        output.write_all(&line)?;
     }
 }
 

@@ -1,0 +1,9 @@
+#![no_main]
+
+use fibula_io::fuzzing;
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
+    fuzzing::address(bytes);
+    fuzzing::prefix(bytes, false);
+    fuzzing::prefix(bytes, true);
+});

@@ -1,5 +1,0 @@
-#![no_main]
-
-use fibula_io::{fuzzing, table::Format};
-
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| fuzzing::table(bytes, Format::Bird, false));
