@@ -175,8 +175,9 @@ impl Builder {
 
     /// Counts bytes that are held until the end.
     pub(super) fn hold(&mut self, place: Place, bytes: u64) -> Result<(), Damage> {
+        self.beside(place, bytes)?;
         self.held += bytes;
-        self.beside(place, 0)
+        Ok(())
     }
 
     /// Looks whether there is memory for what a reader holds beside the routes.

@@ -42,6 +42,9 @@ pub(super) enum Reader {
     Held(fn(Vec<u8>, &ReadOptions, &mut Builder) -> Result<(), Damage>),
 }
 
+/// The memory of a JSON document and what is made of it, in times its text.
+const PARSED: u64 = 4;
+
 /// A table's lines.
 pub(super) type Lines<'i> = Blocks<&'i mut dyn Read>;
 
@@ -96,7 +99,8 @@ impl Layout {
                     Some(cut) if !options.keep_going => Err(cut.clone()),
                     _ => {
                         held?;
-                        builder.hold(Place::Byte(0), head.len() as u64)?;
+                        let times = if matches!(self.looks, Looks::Json(_)) { PARSED } else { 1 };
+                        builder.hold(Place::Byte(0), times * head.len() as u64)?;
                         read(head, options, builder)
                     }
                 }

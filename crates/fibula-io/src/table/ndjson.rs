@@ -106,9 +106,14 @@ fn read_lines(blocks: &mut Lines<'_>, options: &ReadOptions, builder: &mut Build
 }
 
 fn read_list(text: &[u8], options: &ReadOptions, builder: &mut Builder) -> Result<(), Damage> {
-    json::document(text, "rows", builder, |rows: Vec<Row<'_>>, builder| {
+    // The fields of all rows would take many times the text.
+    json::document(text, "rows", builder, |rows: Vec<&RawValue>, builder| {
         let mut reading = Reading::default();
-        json::each(rows, builder, |place, row, builder| reading.row(place, &row, options, builder))
+        json::each(rows, builder, |place, row, builder| {
+            let row = serde_json::from_str(row.get());
+            let row = row.map_err(|error| format!("expected a JSON object: {error}"))?;
+            reading.row(place, &row, options, builder)
+        })
     })
 }
 
