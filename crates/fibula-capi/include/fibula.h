@@ -49,6 +49,8 @@ struct fibula_prefix {
 struct fibula_table;
 struct fibula_live;
 struct fibula_reader;
+struct fibula_vrfs;
+struct fibula_vrfs_reader;
 
 /* How a table is compiled. Set by fibula_options_init, then changed. */
 struct fibula_options {
@@ -201,6 +203,59 @@ const struct fibula_table *fibula_reader_table(struct fibula_reader *reader);
 
 /* Says that nothing is read until the next fibula_reader_table: before the thread sleeps. */
 int fibula_reader_offline(struct fibula_reader *reader);
+
+/* ---- many tables (VRFs) that come, change and go while others look up ---- */
+
+/* Makes a set without tables. Each is a map from prefixes of both families to values of 32 bits
+ * below UINT32_MAX, and is compiled by an engine that suits it: a table of few routes takes few
+ * bytes, one without routes some dozen. One thread at a time may call the functions of a set. */
+int fibula_vrfs_new(struct fibula_vrfs **vrfs);
+
+/* Frees a set. Its readers may go on, and see what was published last. */
+void fibula_vrfs_free(struct fibula_vrfs *vrfs);
+
+/* Takes in a table without routes, and returns its id. The low 32 bits are a number, which is given
+ * again after fibula_vrfs_destroy; the others tell its tables apart. So the id of a destroyed table
+ * never reaches another. */
+int fibula_vrfs_create(struct fibula_vrfs *vrfs, uint64_t *id);
+
+/* Take in a change of the table `id`. -ENOENT: there is no such table. Removing a prefix that is
+ * not there changes nothing. */
+int fibula_vrfs_destroy(struct fibula_vrfs *vrfs, uint64_t id);
+int fibula_vrfs_insert(struct fibula_vrfs *vrfs, uint64_t id, const struct fibula_prefix *prefix,
+                       uint32_t value);
+int fibula_vrfs_remove(struct fibula_vrfs *vrfs, uint64_t id, const struct fibula_prefix *prefix);
+
+/* Takes in all prefixes of the table `id`, in place of those it has. */
+int fibula_vrfs_replace(struct fibula_vrfs *vrfs, uint64_t id, const struct fibula_prefix *prefixes,
+                        const uint32_t *values, size_t n);
+
+/* Publishes what was taken in: IPv4 as a whole, then IPv6. -EAGAIN is as for fibula_live_publish;
+ * what is not published then waits for the next call. */
+int fibula_vrfs_publish(struct fibula_vrfs *vrfs, uint64_t timeout_ns);
+
+/* Makes a reader: one for each thread that looks up. Any thread may make one, while no other
+ * changes the set. */
+int fibula_vrfs_reader_new(const struct fibula_vrfs *vrfs, struct fibula_vrfs_reader **reader);
+
+/* Frees a reader. Between its calls a reader holds up no publication. */
+void fibula_vrfs_reader_free(struct fibula_vrfs_reader *reader);
+
+/* Returns the value of the longest prefix of the table `id` that contains an address. -ENOENT: none
+ * does, or there is no such table. Never waits. */
+int fibula_vrfs_lookup4(struct fibula_vrfs_reader *reader, uint64_t id, const void *addr,
+                        uint32_t *value);
+int fibula_vrfs_lookup6(struct fibula_vrfs_reader *reader, uint64_t id, const void *addr,
+                        uint32_t *value);
+
+/* Looks up `n` addresses that begin `stride` bytes apart, address i in the table ids[i]. out[i] is
+ * its value, or `miss`. All answers are of one publication. The order of the ids does not matter. */
+int fibula_vrfs_lookup_bulk4_be(struct fibula_vrfs_reader *reader, const uint64_t *ids,
+                                const void *addrs, size_t stride, uint32_t *out, size_t n,
+                                uint32_t miss);
+int fibula_vrfs_lookup_bulk6_be(struct fibula_vrfs_reader *reader, const uint64_t *ids,
+                                const void *addrs, size_t stride, uint32_t *out, size_t n,
+                                uint32_t miss);
 
 /* ---- files ---- */
 

@@ -179,6 +179,77 @@ private:
     std::unique_ptr<fibula_live, Free> live;
 };
 
+// One thread's way to many tables.
+class VrfsReader {
+public:
+    std::optional<std::uint32_t> lookup4(std::uint64_t id, const void *addr)
+    {
+        std::uint32_t value = 0;
+        return found(fibula_vrfs_lookup4(reader.get(), id, addr, &value)) ? std::optional(value)
+                                                                          : std::nullopt;
+    }
+    std::optional<std::uint32_t> lookup6(std::uint64_t id, const void *addr)
+    {
+        std::uint32_t value = 0;
+        return found(fibula_vrfs_lookup6(reader.get(), id, addr, &value)) ? std::optional(value)
+                                                                          : std::nullopt;
+    }
+    fibula_vrfs_reader *get() const noexcept { return reader.get(); }
+
+private:
+    friend class Vrfs;
+    struct Free {
+        void operator()(fibula_vrfs_reader *reader) const { fibula_vrfs_reader_free(reader); }
+    };
+    explicit VrfsReader(fibula_vrfs_reader *reader) : reader(reader) {}
+    std::unique_ptr<fibula_vrfs_reader, Free> reader;
+};
+
+// The writer's end of many tables.
+class Vrfs {
+public:
+    Vrfs()
+    {
+        fibula_vrfs *made = nullptr;
+        check(fibula_vrfs_new(&made));
+        vrfs.reset(made);
+    }
+    std::uint64_t create()
+    {
+        std::uint64_t id = 0;
+        check(fibula_vrfs_create(vrfs.get(), &id));
+        return id;
+    }
+    void destroy(std::uint64_t id) { check(fibula_vrfs_destroy(vrfs.get(), id)); }
+    void insert(std::uint64_t id, const Prefix &prefix, std::uint32_t value)
+    {
+        check(fibula_vrfs_insert(vrfs.get(), id, &prefix, value));
+    }
+    void remove(std::uint64_t id, const Prefix &prefix)
+    {
+        check(fibula_vrfs_remove(vrfs.get(), id, &prefix));
+    }
+
+    // Returns false where readers have held it up for that long.
+    bool publish(std::uint64_t timeout_ns)
+    {
+        int status = fibula_vrfs_publish(vrfs.get(), timeout_ns);
+        return status != -EAGAIN && check(status) == 0;
+    }
+    VrfsReader reader() const
+    {
+        fibula_vrfs_reader *made = nullptr;
+        check(fibula_vrfs_reader_new(vrfs.get(), &made));
+        return VrfsReader(made);
+    }
+
+private:
+    struct Free {
+        void operator()(fibula_vrfs *vrfs) const { fibula_vrfs_free(vrfs); }
+    };
+    std::unique_ptr<fibula_vrfs, Free> vrfs;
+};
+
 } // namespace fibula
 
 #endif

@@ -398,7 +398,7 @@ unsafe fn change<const N: usize>(
 ///
 /// # Safety
 /// `value` is null or may be written.
-pub(crate) unsafe fn answer(found: Option<u64>, value: *mut u64) -> c_int {
+pub(crate) unsafe fn answer<T>(found: Option<T>, value: *mut T) -> c_int {
     let Some(found) = found else { return -libc::ENOENT };
     if !value.is_null() {
         // SAFETY: the caller's promise.

@@ -38,6 +38,12 @@ pub(crate) struct Live {
 #[derive(Debug)]
 pub(crate) struct Reader(ReaderOf<Table>);
 
+/// Returns how a publication waits for readers: at most for `timeout`.
+pub(crate) fn waiting(timeout: Duration) -> Settings {
+    let attempts = if timeout.is_zero() { 0 } else { 1000 };
+    Settings { attempts, most_retired: 1, stuck_after: timeout }
+}
+
 impl Live {
     fn new(table: Table) -> Self {
         Self { published: Handover::new(table), missed: None, pending: Pending::default() }
@@ -62,8 +68,7 @@ impl Live {
         if self.pending() == 0 {
             return Ok(());
         }
-        let attempts = if timeout.is_zero() { 0 } else { 1000 };
-        let spare = self.published.take_back(Settings { attempts, most_retired: 1, stuck_after: timeout })?;
+        let spare = self.published.take_back(waiting(timeout))?;
         let missed = self.missed.take();
         match mem::take(&mut self.pending) {
             Pending::Table(table) => self.published.publish(*table),

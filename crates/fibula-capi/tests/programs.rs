@@ -78,7 +78,7 @@ fn shown(page: &str) -> Vec<Shown<'_>> {
 fn the_programs_of_the_page_print_what_it_says() {
     let page = fs::read_to_string(here("../../docs/c.md")).unwrap();
     let programs = shown(&page);
-    assert_eq!(programs.len(), 6);
+    assert_eq!(programs.len(), 7);
     let folder = tempfile::tempdir().unwrap();
     for (at, Shown { language, code, prints }) in programs.iter().enumerate() {
         let source = folder.path().join(format!("{at}.{language}"));

@@ -240,6 +240,102 @@ static void live_tables(void)
     fibula_reader_free(reader);
 }
 
+#define TABLES 4
+
+static uint64_t ids[TABLES];
+
+/* The longest prefix of a table, whose prefixes are every TABLES-th: UINT32_MAX if there is none. */
+static uint32_t expected(int table, uint8_t family, const uint8_t *addr)
+{
+    uint32_t found = UINT32_MAX;
+    int longest = -1;
+    for (int i = table; i < ROUTES; i += TABLES)
+        if (prefixes[i].len >= longest && contains(&prefixes[i], family, addr)) {
+            longest = prefixes[i].len;
+            found = (uint32_t)values[i] % 100;
+        }
+    return found;
+}
+
+static void compare_tables(struct fibula_vrfs_reader *reader, uint8_t family)
+{
+    static struct fibula_prefix addrs[ADDRESSES];
+    static uint64_t in[ADDRESSES];
+    static uint32_t out[ADDRESSES];
+    for (int i = 0; i < ADDRESSES; i++) {
+        addrs[i] = random_prefix(family);
+        in[i] = ids[random_below(TABLES)];
+    }
+    if (family == 4)
+        CHECK(fibula_vrfs_lookup_bulk4_be(reader, in, addrs[0].addr, sizeof addrs[0], out, ADDRESSES,
+                                          UINT32_MAX) == 0);
+    else
+        CHECK(fibula_vrfs_lookup_bulk6_be(reader, in, addrs[0].addr, sizeof addrs[0], out, ADDRESSES,
+                                          UINT32_MAX) == 0);
+    for (int i = 0; i < ADDRESSES; i++) {
+        int table = 0;
+        while (ids[table] != in[i])
+            table++;
+        uint32_t value = UINT32_MAX;
+        int status = family == 4 ? fibula_vrfs_lookup4(reader, in[i], addrs[i].addr, &value)
+                                 : fibula_vrfs_lookup6(reader, in[i], addrs[i].addr, &value);
+        CHECK(out[i] == expected(table, family, addrs[i].addr) && value == out[i]);
+        CHECK(status == (value == UINT32_MAX ? -ENOENT : 0));
+    }
+}
+
+static void many_tables(void)
+{
+    struct fibula_vrfs *vrfs;
+    struct fibula_vrfs_reader *reader;
+    static struct fibula_prefix some[ROUTES];
+    static uint32_t numbers[ROUTES];
+    CHECK(fibula_vrfs_new(&vrfs) == 0 && fibula_vrfs_reader_new(vrfs, &reader) == 0);
+    for (int i = 0; i < TABLES; i++)
+        CHECK(fibula_vrfs_create(vrfs, &ids[i]) == 0);
+    /* The first is given its routes at once, the others one by one, some after others. */
+    size_t n = 0;
+    for (int i = 0; i < ROUTES; i++) {
+        /* Of equal prefixes the last counts, as in `expected`. */
+        some[n] = prefixes[i];
+        numbers[n] = (uint32_t)values[i] % 100;
+        n += i % TABLES == 0;
+        CHECK(fibula_vrfs_insert(vrfs, ids[i % TABLES], &prefixes[i], 7) == 0);
+        if (i % 3 == 0)
+            CHECK(fibula_vrfs_remove(vrfs, ids[i % TABLES], &prefixes[i]) == 0);
+    }
+    CHECK(fibula_vrfs_publish(vrfs, 0) == 0);
+    CHECK(fibula_vrfs_replace(vrfs, ids[0], some, numbers, n) == 0);
+    for (int i = 0; i < ROUTES; i++)
+        CHECK(fibula_vrfs_insert(vrfs, ids[i % TABLES], &prefixes[i], (uint32_t)values[i] % 100) == 0);
+    CHECK(fibula_vrfs_publish(vrfs, 0) == 0);
+    compare_tables(reader, 4);
+    compare_tables(reader, 6);
+    /* An id is of one table, also after another has its number. */
+    uint64_t gone = ids[1], next, other;
+    uint32_t value;
+    struct fibula_prefix all = {4, 0, {0}};
+    CHECK(fibula_vrfs_destroy(vrfs, gone) == 0 && fibula_vrfs_destroy(vrfs, gone) == -ENOENT);
+    CHECK(fibula_vrfs_insert(vrfs, gone, &all, 1) == -ENOENT && strstr(fibula_error(), "no table"));
+    CHECK(fibula_vrfs_create(vrfs, &next) == 0 && (uint32_t)next == (uint32_t)gone && next != gone);
+    CHECK(fibula_vrfs_insert(vrfs, next, &all, UINT32_MAX - 1) == 0);
+    CHECK(fibula_vrfs_insert(vrfs, next, &all, UINT32_MAX) == -ERANGE);
+    CHECK(fibula_vrfs_publish(vrfs, 0) == 0);
+    CHECK(fibula_vrfs_lookup4(reader, gone, all.addr, &value) == -ENOENT);
+    CHECK(fibula_vrfs_lookup4(reader, next, all.addr, &value) == 0 && value == UINT32_MAX - 1);
+    CHECK(fibula_vrfs_lookup4(reader, next, NULL, &value) == -EINVAL);
+    CHECK(fibula_vrfs_lookup4(NULL, next, all.addr, &value) == -EINVAL);
+    CHECK(fibula_vrfs_lookup_bulk4_be(reader, NULL, all.addr, 4, &value, 1, 0) == -EINVAL);
+    CHECK(fibula_vrfs_lookup_bulk4_be(reader, &next, all.addr, 0, &value, 1, 0) == -EINVAL);
+    CHECK(fibula_vrfs_lookup_bulk4_be(reader, NULL, NULL, 4, NULL, 0, 0) == 0);
+    CHECK(fibula_vrfs_create(NULL, &other) == -EINVAL && fibula_vrfs_create(vrfs, NULL) == -EINVAL);
+    fibula_vrfs_free(vrfs);
+    CHECK(fibula_vrfs_lookup4(reader, next, all.addr, NULL) == 0);
+    fibula_vrfs_reader_free(reader);
+    fibula_vrfs_reader_free(NULL);
+    fibula_vrfs_free(NULL);
+}
+
 int main(void)
 {
     struct fibula_table *table, *copy, *aggregate;
@@ -283,5 +379,6 @@ int main(void)
     fibula_table_free(aggregate);
     engines_and_limits();
     live_tables();
+    many_tables();
     return 0;
 }

@@ -39,5 +39,14 @@ int main()
     assert(live.publish(0) && fibula_len(reader.table()) == 1);
     live.replace(fibula::Table());
     live.discard();
+
+    fibula::Vrfs vrfs;
+    auto among = vrfs.reader();
+    const auto id = vrfs.create();
+    vrfs.insert(id, net, 9);
+    assert(vrfs.publish(0) && among.lookup4(id, net.addr) == 9u && !among.lookup4(id + 1, net.addr));
+    vrfs.remove(id, net);
+    vrfs.destroy(id);
+    assert(vrfs.publish(0) && !among.lookup4(id, net.addr));
     return table.lookup4(net.addr).value_or(0) == 5 ? 0 : 1;
 }

@@ -189,7 +189,7 @@ impl<A: Address> LiveTableSet<A> {
     /// - Of kind [`ErrorKind::ReadersHeldUp`](crate::ErrorKind::ReadersHeldUp), if readers hold up
     ///   [`Settings::most_retired`] sets. Then all stays pending.
     pub fn publish(&mut self) -> Result<(), Error> {
-        self.publish_as(self.settings)
+        self.publish_within(self.settings)
     }
 
     /// As [`publish`](LiveTableSet::publish), for a writer that may not wait: it fails at once
@@ -199,10 +199,14 @@ impl<A: Address> LiveTableSet<A> {
     /// # Errors
     /// As [`publish`](LiveTableSet::publish).
     pub fn try_publish(&mut self) -> Result<(), Error> {
-        self.publish_as(Settings::AT_ONCE)
+        self.publish_within(Settings::AT_ONCE)
     }
 
-    fn publish_as(&mut self, settings: Settings) -> Result<(), Error> {
+    /// As [`publish`](LiveTableSet::publish), waiting for readers as these settings say.
+    ///
+    /// # Errors
+    /// As [`publish`](LiveTableSet::publish).
+    pub fn publish_within(&mut self, settings: Settings) -> Result<(), Error> {
         if !self.is_changed {
             return Ok(());
         }
