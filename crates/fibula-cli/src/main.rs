@@ -5,6 +5,7 @@ mod addresses;
 mod cli;
 mod commands;
 mod exit;
+mod feed;
 mod operand;
 mod output;
 mod reading;

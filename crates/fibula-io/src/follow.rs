@@ -3,8 +3,9 @@
 use crate::mrt::{Event, Outcome, Paths, PeerChoice};
 use crate::table::Value;
 use crate::{Budget, Bytes};
-use fibula::{IpPrefix, NextHopInfo};
+use fibula::{IpPrefix, NextHopInfo, Table};
 use std::collections::HashMap;
+use std::net::IpAddr;
 
 /// The present routes of several routers, each with the paths of its peers: one entry a prefix, and
 /// 16 bytes for each path. Equal values are stored once a router.
@@ -16,9 +17,25 @@ pub struct Followed {
     choice: PeerChoice,
     value: Value,
     memory: u64,
-    routers: HashMap<String, Paths>,
+    is_asked: bool,
+    routers: HashMap<String, Router>,
     /// The events since memory was counted.
     uncounted: u32,
+}
+
+/// What is known of a router.
+#[derive(Debug)]
+struct Router {
+    paths: Paths,
+    /// The number of the best value of each prefix, if addresses are looked up.
+    best: Option<Table<u32>>,
+}
+
+impl Router {
+    fn bytes(&self) -> u64 {
+        let best = self.best.as_ref().map_or(0, |best| best.memory().total());
+        self.paths.bytes() + best as u64
+    }
 }
 
 impl Followed {
@@ -28,7 +45,15 @@ impl Followed {
     /// If `peer` is neither an address nor an AS number.
     pub fn new(peer: Option<&str>, value: Value, budget: Budget) -> Result<Self, String> {
         let choice = PeerChoice::parse(peer)?;
-        Ok(Self { choice, value, memory: budget.memory, routers: HashMap::new(), uncounted: 0 })
+        let routers = HashMap::new();
+        Ok(Self { choice, value, memory: budget.memory, is_asked: false, routers, uncounted: 0 })
+    }
+
+    /// Compiles the table of each router as it changes, so that addresses can be
+    /// [looked up](Self::lookup).
+    #[must_use]
+    pub fn compiled(self) -> Self {
+        Self { is_asked: true, ..self }
     }
 
     /// Applies an event of a router. Calls `changed` for each prefix that it touches, with the
@@ -45,19 +70,24 @@ impl Followed {
         const COUNT_EVERY: u32 = 1024;
         if !self.routers.contains_key(router) {
             let paths = Paths::new(self.choice, self.value).keeping_all(true);
-            self.routers.insert(router.to_owned(), paths);
+            let best = self.is_asked.then(Table::new);
+            self.routers.insert(router.to_owned(), Router { paths, best });
         }
-        let Some(paths) = self.routers.get_mut(router) else { return Ok(()) };
+        let Some(Router { paths, best }) = self.routers.get_mut(router) else { return Ok(()) };
         let mut outcomes = Vec::new();
         paths.play(event, |prefix, outcome| outcomes.push((prefix, outcome)));
         for (prefix, outcome) in outcomes {
-            changed(
-                prefix,
-                match outcome {
-                    Outcome::Announced(value) => Some(paths.value(value)),
-                    Outcome::Withdrawn => None,
-                },
-            );
+            let value = match outcome {
+                Outcome::Announced(value) => Some(value),
+                Outcome::Withdrawn => None,
+            };
+            if let Some(best) = best {
+                match value {
+                    Some(value) => drop(best.insert(prefix, value)),
+                    None => drop(best.remove(prefix)),
+                }
+            }
+            changed(prefix, value.map(|value| paths.value(value)));
         }
         self.uncounted += 1;
         if self.uncounted < COUNT_EVERY {
@@ -70,20 +100,30 @@ impl Followed {
         Ok(())
     }
 
+    /// Returns the longest prefix of a router that contains an address, and the value of its best
+    /// path. `None` if there is none, the router is not known, or its table is not
+    /// [compiled](Self::compiled).
+    #[must_use]
+    pub fn lookup(&self, router: &str, address: IpAddr) -> Option<(IpPrefix, &NextHopInfo)> {
+        let Router { paths, best } = self.routers.get(router)?;
+        let (prefix, &value) = best.as_ref()?.lookup(address)?;
+        Some((prefix, paths.value(value)))
+    }
+
     /// Forgets the routes of a router. Returns the number of its prefixes.
     pub fn forget(&mut self, router: &str) -> usize {
-        self.routers.remove(router).map_or(0, |paths| paths.len())
+        self.routers.remove(router).map_or(0, |router| router.paths.len())
     }
 
     /// Returns the bytes that all routes take, about.
     #[must_use]
     pub fn bytes(&self) -> u64 {
-        self.routers.values().map(Paths::bytes).sum()
+        self.routers.values().map(Router::bytes).sum()
     }
 
     /// Returns the number of prefixes of a router.
     #[must_use]
     pub fn len(&self, router: &str) -> usize {
-        self.routers.get(router).map_or(0, Paths::len)
+        self.routers.get(router).map_or(0, |router| router.paths.len())
     }
 }

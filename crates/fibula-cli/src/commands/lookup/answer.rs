@@ -1,6 +1,6 @@
 //! [`Answer`]: what is said about one address, as a sentence or as a row.
 
-use fibula::{Address, NextHopInfo, Prefix};
+use fibula::{Address, IpPrefix, NextHopInfo, Prefix};
 use fibula_io::table;
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
@@ -42,6 +42,22 @@ impl Answer {
     ) -> Self {
         let prefix = prefix.map(|prefix| prefix.to_string());
         Self { prefix, next_hop: next_hop.map(Text), ..Self::none(asked) }
+    }
+
+    /// The answer for an address or a prefix of either family.
+    pub(super) fn of(asked: IpPrefix, found: Option<(IpPrefix, &NextHopInfo)>) -> Self {
+        let none = match asked {
+            IpPrefix::V4(asked) => Self::none(asked),
+            IpPrefix::V6(asked) => Self::none(asked),
+        };
+        let Some((prefix, next_hop)) = found else { return none };
+        Self { prefix: Some(prefix.to_string()), next_hop: Some(Text(next_hop.clone())), ..none }
+    }
+
+    /// Returns the prefix and the next hop as a line of a stream has them.
+    pub(super) fn fields(&self) -> String {
+        let next_hop = self.next_hop.as_ref().map_or_else(|| "-".to_owned(), |Text(it)| it.to_string());
+        format!("{}\t{next_hop}", self.prefix.as_deref().unwrap_or("-"))
     }
 
     /// The sentence for no route.

@@ -1,10 +1,11 @@
 //! `fibula lookup`: the longest match of addresses.
 //!
 //! A few addresses are looked up in the plain table; a stream of them goes through an engine
-//! ([`stream`]).
+//! ([`stream`]), or asks a table that changes ([`followed`]).
 
 mod answer;
 mod compiled;
+mod followed;
 mod lines;
 mod stream;
 mod table;
@@ -47,6 +48,11 @@ pub(crate) struct Arguments {
     /// Every route that covers the address, longest first
     #[arg(short, long)]
     all: bool,
+    /// Answer a stream by a table that changes meanwhile: a file or a pipe of MRT or RIS Live
+    /// messages, several in order, or `bmp:ADDRESS`, where routers connect. Then a line has the
+    /// router after the address, and its answer is what that router believes
+    #[arg(long, value_name = "FEED", conflicts_with_all = ["table", "all"])]
+    follow: Vec<followed::Feed>,
     /// The addresses and prefixes, or `-` for a stream of them from standard input
     #[arg(required = true, value_name = "ADDR", action = ArgAction::Append)]
     addresses: Vec<Query>,
@@ -91,6 +97,10 @@ impl Arguments {
             !streams || self.table.as_deref() != Some("-"),
             "table and addresses cannot both come from standard input"
         );
+        if !self.follow.is_empty() {
+            ensure!(streams, "--follow answers a stream of addresses: give `-` for ADDR");
+            return followed::run(&self.follow, &self.reading, &self.reading_addresses, output);
+        }
         let (table, whole) = Table::named(self.table.as_deref(), &self.reading)?;
         ensure!(
             !self.all || table.knows_all(),

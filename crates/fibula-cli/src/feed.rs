@@ -1,0 +1,151 @@
+//! What tells of changes while a command runs: a file or a pipe, or routers that speak BMP.
+
+use crate::exit::{Verdict, tell};
+use crate::reading::Reading;
+use anyhow::{Context, anyhow, bail};
+use clap::ValueEnum;
+use fibula_io::blocks::{Block, Blocks};
+use fibula_io::mrt::bmp::{Policy, Station, Told};
+use fibula_io::mrt::{Event, Events, looks_like};
+use fibula_io::{Damage, Kind, Source, ris_live};
+use std::collections::HashSet;
+use std::io::Read;
+use std::net::IpAddr;
+
+/// [`Policy`] on the command line.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum PolicyName {
+    /// Adj-RIB-In before policy
+    #[default]
+    Pre,
+    /// Adj-RIB-In after policy
+    Post,
+}
+
+impl From<PolicyName> for Policy {
+    fn from(name: PolicyName) -> Self {
+        match name {
+            PolicyName::Pre => Self::Pre,
+            PolicyName::Post => Self::Post,
+        }
+    }
+}
+
+/// What is told of changes.
+pub(crate) trait Listener {
+    /// Takes an event of a router, or of a file, which has none. Returns why no other may follow,
+    /// if so.
+    fn event(&mut self, router: Option<&str>, event: &Event) -> anyhow::Result<Option<String>>;
+
+    /// Forgets the routes of a router. Returns the number of its prefixes.
+    fn forget(&mut self, router: &str) -> usize;
+}
+
+/// Follows a file or a pipe to its end: MRT, or messages of RIS Live.
+pub(crate) fn input(
+    source: &Source,
+    reading: &Reading,
+    listener: &mut impl Listener,
+) -> anyhow::Result<Verdict> {
+    const HEAD_BYTES: u64 = 12;
+    let mut content = source.open(None)?;
+    let mut head = Vec::new();
+    content.by_ref().take(HEAD_BYTES).read_to_end(&mut head)?;
+    let is_json = head.trim_ascii_start().starts_with(b"{");
+    let mut bad = 0;
+    let mut take = |event: Result<Event, Damage>| match event {
+        Ok(event) => match listener.event(None, &event)? {
+            None => Ok(()),
+            Some(what) => Err(anyhow!("{source}: {what}")),
+        },
+        Err(damage) if reading.keep_going => {
+            bad += 1;
+            tell(format_args!("{source}, {damage} (skipped)"));
+            Ok(())
+        }
+        Err(damage) => Err(anyhow!("{source}, {damage}")),
+    };
+    if is_json {
+        each_message(head.as_slice().chain(&mut content), &mut take)?;
+    } else if head.is_empty() || looks_like(&head) {
+        let events = Events::with(head.as_slice().chain(&mut content), reading.add_path.into());
+        let is_detailed = reading.value == Some(fibula_io::table::Value::Route);
+        events.detailed(is_detailed).try_for_each(&mut take)?;
+    } else {
+        bail!("{source}: expected MRT, or RIS Live messages as JSON");
+    }
+    if let Some(damage) = content.damage() {
+        bail!("{source}, {damage}");
+    }
+    Ok(Verdict::good_if(bad == 0))
+}
+
+/// Follows routers, until the process is ended.
+pub(crate) fn station(
+    address: &str,
+    policy: PolicyName,
+    listener: &mut impl Listener,
+) -> anyhow::Result<Verdict> {
+    let station = Station::listen(address, policy.into());
+    let mut station = station.with_context(|| format!("{address}: cannot listen"))?;
+    tell(format_args!("listening at {}", station.address()));
+    let mut refused: HashSet<IpAddr> = HashSet::new();
+    while let Some((address, told)) = station.next() {
+        let router = address.to_string();
+        match told {
+            Told::Began => {
+                listener.forget(&router);
+                refused.remove(&address);
+                tell(format_args!("router {router} has connected"));
+            }
+            Told::Event(_) if refused.contains(&address) => {}
+            Told::Event(event) => {
+                if let Some(what) = listener.event(Some(&router), &event)? {
+                    listener.forget(&router);
+                    refused.insert(address);
+                    station.close(address);
+                    tell(format_args!("router {router} is sent away: {what}"));
+                }
+            }
+            Told::Damage(damage) => tell(format_args!("router {router}, {damage}")),
+            Told::Ended(report, name) => {
+                report.of(Kind::LeftOut).for_each(|note| tell(format_args!("router {router}: {note}")));
+                let count = listener.forget(&router);
+                let name = name.map_or_else(String::new, |name| format!(" ({name})"));
+                tell(format_args!("router {router}{name} has gone, and {count} prefixes with it"));
+            }
+            Told::Refused => tell(format_args!("router {router} is refused: there are too many")),
+        }
+    }
+    Ok(Verdict::Good)
+}
+
+/// Calls `take` with the events of RIS Live messages, as their lines come.
+fn each_message(
+    input: impl Read,
+    mut take: impl FnMut(Result<Event, Damage>) -> anyhow::Result<()>,
+) -> anyhow::Result<()> {
+    let mut blocks = Blocks::as_they_come(input);
+    while let Some(block) = blocks.next() {
+        let Block { first_line, text } = match block {
+            Ok(block) => block,
+            Err(damage) => {
+                take(Err(damage))?;
+                continue;
+            }
+        };
+        for (number, line) in (first_line..).zip(text.split(|&byte| byte == b'\n')) {
+            if line.trim_ascii().is_empty() {
+                continue;
+            }
+            match ris_live::events(&String::from_utf8_lossy(line), number) {
+                Ok(events) => events.into_iter().try_for_each(|event| take(Ok(event)))?,
+                Err(what) => take(Err(Damage { place: fibula_io::Place::Line(number), what }))?,
+            }
+        }
+    }
+    match blocks.cut() {
+        Some(error) => Err(error.into()),
+        None => Ok(()),
+    }
+}
