@@ -25,8 +25,9 @@ const LICENCES: [&str; 12] = [
 
 /// Packages of which two versions are allowed, each with the reason. An entry that is no longer
 /// needed is an error.
-const TWO_VERSIONS: [(&str, &str); 5] = [
+const TWO_VERSIONS: [(&str, &str); 6] = [
     ("getrandom", "ahash, below arrow, still takes two older ones"),
+    ("miniz_oxide", "png still takes version 0.8"),
     ("shlex", "trycmd, which only tests use, still splits words with version 1"),
     ("syn", "num_enum, below bgpkit-parser, still derives with version 2"),
     ("zstd", "parquet still takes version 0.13"),

@@ -24,7 +24,8 @@ pub use coalesced::Coalesced;
 pub(crate) use coalesced::Deltas;
 pub use leaves::{Leaf, Leaves};
 pub(crate) use merged::merged;
-pub(crate) use pieces::Piece;
+#[doc(hidden)]
+pub use pieces::Piece;
 pub use ranges::{Prefixes, Range, Ranges};
 pub use statistics::Statistics;
 

@@ -7,11 +7,14 @@ use std::iter::Peekable;
 
 /// A longest interval inside which no route begins or ends: it has one innermost cover, or none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Piece<A: Address> {
-    pub(crate) first: A,
-    pub(crate) last: A,
+#[doc(hidden)]
+pub struct Piece<A: Address> {
+    /// Its first address.
+    pub first: A,
+    /// Its last address.
+    pub last: A,
     /// The innermost route around it.
-    pub(crate) route: Option<Route<A>>,
+    pub route: Option<Route<A>>,
 }
 
 /// The pieces of a prefix in order, without gap or overlap: one walk over the routes with a stack
@@ -83,6 +86,13 @@ impl<A: Address> Rib<A> {
     /// Returns the pieces of the table.
     pub(crate) fn pieces(&self) -> Pieces<'_, A> {
         Pieces::new(self, Prefix::ALL, 0, A::BITS)
+    }
+
+    /// Returns the pieces of a prefix, of which [`ranges_within`](Self::ranges_within) merges
+    /// those of equal next hop.
+    #[doc(hidden)]
+    pub fn pieces_within(&self, prefix: Prefix<A>) -> impl Iterator<Item = Piece<A>> {
+        Pieces::new(self, prefix, 0, A::BITS)
     }
 }
 
