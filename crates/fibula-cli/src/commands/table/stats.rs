@@ -60,7 +60,9 @@ struct Count<'t> {
     table: &'t str,
     length: String,
     ipv4: usize,
+    ipv4_bar: String,
     ipv6: usize,
+    ipv6_bar: String,
 }
 
 impl Arguments {
@@ -130,12 +132,39 @@ fn bytes_per_route<A: Address>(rib: &Rib<A>) -> Option<f64> {
 fn print_lengths(tables: &[(&String, [Statistics; 2])], output: &Output) -> anyhow::Result<()> {
     writeln!(io::stdout())?;
     output.rows(tables.iter().flat_map(|(table, statistics)| {
+        let most = statistics.each_ref().map(|s| s.by_length.iter().copied().max().unwrap_or_default());
         let counts = |length: u8| {
             statistics.each_ref().map(|s| s.by_length.get(usize::from(length)).copied().unwrap_or(0))
         };
-        (0..=128)
-            .map(move |length| (length, counts(length)))
-            .filter(|(_, counts)| *counts != [0, 0])
-            .map(move |(length, [ipv4, ipv6])| Count { table, length: format!("/{length}"), ipv4, ipv6 })
+        (0..=128).map(move |length| (length, counts(length))).filter(|(_, counts)| *counts != [0, 0]).map(
+            move |(length, [ipv4, ipv6])| Count {
+                table,
+                length: format!("/{length}"),
+                ipv4,
+                ipv4_bar: bar(ipv4, most[0]),
+                ipv6,
+                ipv6_bar: bar(ipv6, most[1]),
+            },
+        )
     }))
+}
+
+/// Returns a bar for a count, of full length for `most`. What is not 0 is seen.
+fn bar(count: usize, most: usize) -> String {
+    const LENGTH: usize = 24;
+    const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
+    let eighths = (count * LENGTH * 8).div_ceil(most.max(1));
+    "█".repeat(eighths / 8) + EIGHTHS[eighths % 8]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::bar;
+
+    #[test]
+    fn bars_are_as_long_as_the_counts() {
+        assert!(bar(0, 0).is_empty() && bar(0, 9).is_empty());
+        assert_eq!([bar(1, 1_000_000), bar(3, 64)], ["▏", "█▏"]);
+        assert_eq!([bar(9, 9), bar(1, 2)], [24, 12].map(|cells| "█".repeat(cells)));
+    }
 }
