@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// The optional features that are tested: `enrich`, cards, and other people's engines that are
-/// crates. Other people's other engines need what only `setup peers` installs.
+/// The optional features that are tested: those of the command line, and other people's engines
+/// that are crates. Other people's other engines need what only `setup peers` installs.
 pub(crate) const FEATURES: [&str; 2] =
-    ["--features", "fibula-cli/gpu,fibula-cli/enrich,fibula-cli/router,fibula-peers/crates"];
+    ["--features", "fibula-cli/gpu,fibula-cli/enrich,fibula-cli/map,fibula-cli/router,fibula-peers/crates"];
 
 /// The crates that need Arrow, the kernel's programs, cards or others' engines. What they need
 /// takes longer to compile than everything else.

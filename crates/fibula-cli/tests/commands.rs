@@ -13,6 +13,9 @@ fn commands_say_what_is_written_down() {
     if cfg!(feature = "enrich") {
         cases.case("tests/commands/enrich/*.trycmd");
     }
+    if cfg!(feature = "map") {
+        cases.case("tests/commands/map/*.trycmd");
+    }
     if cfg!(feature = "gpu") {
         cases.case("tests/commands/gpu/*.trycmd");
     }

@@ -51,6 +51,14 @@ fn a_table_as_parquet_needs_the_feature_enrich() {
 }
 
 #[test]
+#[cfg(not(feature = "map"))]
+fn a_map_needs_the_feature_map() {
+    let lacking = "fibula: no maps: this fibula was built without the feature `map`\n";
+    let arguments = ["table", "map", "-t", "table.txt", "-o", "map.png"];
+    assert_eq!(standard_error(&arguments), (Some(2), lacking.into()));
+}
+
+#[test]
 #[cfg(not(feature = "router"))]
 fn a_router_needs_the_feature_router() {
     let lacking =

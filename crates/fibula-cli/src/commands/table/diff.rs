@@ -53,7 +53,7 @@ impl Arguments {
 }
 
 /// Numbers the next hops of a table by those of another, and adds the missing ones to it.
-fn share_next_hops(mut next_hops: NextHops, tables: &mut Tables) -> anyhow::Result<NextHops> {
+pub(super) fn share_next_hops(mut next_hops: NextHops, tables: &mut Tables) -> anyhow::Result<NextHops> {
     let shared = tables.next_hops.iter().map(|(_, info)| next_hops.intern(info.clone()));
     let shared: Vec<NextHop> = std::iter::once(Ok(NextHop::NONE)).chain(shared).collect::<Result<_, _>>()?;
     renumber(&mut tables.ipv4, &shared);

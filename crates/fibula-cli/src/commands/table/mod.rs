@@ -7,6 +7,7 @@ mod coverage;
 mod diff;
 mod filter;
 mod generate;
+mod map;
 mod rov;
 mod sample;
 mod stats;
@@ -32,6 +33,7 @@ pub(crate) enum Command {
     Rov(rov::Arguments),
     Coverage(coverage::Arguments),
     Top(top::Arguments),
+    Map(map::Arguments),
     At(at::Arguments),
     Watch(watch::Arguments),
     Gen(generate::Arguments),
@@ -53,6 +55,7 @@ impl Command {
             Self::Rov(arguments) => arguments.run(output),
             Self::Coverage(arguments) => arguments.run(output),
             Self::Top(arguments) => arguments.run(output),
+            Self::Map(arguments) => arguments.run(),
             Self::At(arguments) => arguments.run(output),
             Self::Watch(arguments) => arguments.run(output),
             Self::Gen(arguments) => arguments.run(output),
