@@ -1,8 +1,8 @@
 //! The command line as clap sees it: the global options and the list of commands.
 
 use crate::commands::{
-    bench, build, completions, demo, devices, engines, enrich, inspect, lookup, man, replay, router, set,
-    study, table, trace, verify,
+    bench, build, completions, demo, devices, engines, enrich, inspect, lookup, man, replay, router, serve,
+    set, study, table, trace, verify,
 };
 use crate::exit::Verdict;
 use crate::output::{Format, Output};
@@ -48,6 +48,7 @@ pub(crate) enum Command {
     Replay(replay::Arguments),
     #[command(subcommand, arg_required_else_help = false)]
     Router(router::Command),
+    Serve(Box<serve::Arguments>),
     #[command(subcommand, arg_required_else_help = false)]
     Study(study::Command),
     Demo(demo::Arguments),
@@ -72,6 +73,7 @@ impl Command {
             Self::Bench(arguments) => arguments.run(output),
             Self::Replay(arguments) => arguments.run(output),
             Self::Router(command) => command.run(output),
+            Self::Serve(arguments) => arguments.run(),
             Self::Study(command) => command.run(output),
             Self::Demo(arguments) => arguments.run(output),
             Self::Completions(arguments) => arguments.run(),

@@ -147,7 +147,7 @@ fn value_parser() -> impl TypedValueParser<Value = Value> {
 
 impl Reading {
     /// Returns how the tables are read; their values are `default` where none are asked for.
-    fn options(&self, default: Value, progress: Progress) -> anyhow::Result<ReadOptions> {
+    pub(crate) fn options(&self, default: Value, progress: Option<Progress>) -> anyhow::Result<ReadOptions> {
         let ColumnNames {
             prefix_column,
             start_column,
@@ -178,7 +178,7 @@ impl Reading {
             encoding: self.encoding,
             locations,
             budget: Some(self.budget()?),
-            progress: Some(progress),
+            progress,
         })
     }
 
@@ -219,7 +219,7 @@ impl Reading {
         default: Value,
     ) -> anyhow::Result<Loaded> {
         let bar = Bar::new();
-        let loaded = read(&self.options(default, bar.progress())?)?;
+        let loaded = read(&self.options(default, Some(bar.progress()))?)?;
         drop(bar);
         for damage in &loaded.damage {
             tell(format_args!("{source}, {damage} (skipped)"));

@@ -14,6 +14,7 @@ pub(crate) mod man;
 mod measuring;
 pub(crate) mod replay;
 pub(crate) mod router;
+pub(crate) mod serve;
 pub(crate) mod set;
 pub(crate) mod study;
 pub(crate) mod table;

@@ -1,0 +1,99 @@
+//! `fibula serve`: tables as a service by HTTP.
+#![cfg_attr(not(feature = "serve"), allow(dead_code, reason = "without the feature nothing is served"))]
+
+#[cfg(not(feature = "serve"))]
+mod disabled;
+#[cfg(feature = "serve")]
+mod enabled;
+
+#[cfg(not(feature = "serve"))]
+use disabled::run;
+#[cfg(feature = "serve")]
+use enabled::run;
+
+use crate::exit::Verdict;
+use crate::reading::Reading;
+use clap::Args;
+use fibula_io::Bytes;
+use std::net::SocketAddr;
+use std::num::NonZero;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Serve tables by HTTP: lookups, routes, differences, metrics
+///
+/// docs/serve.md lists what it answers, and so does /openapi.json. A table is read again when its
+/// file is replaced, and on SIGHUP. Until the new one is ready the old one answers, and so it does
+/// where the new file cannot be read. SIGTERM and SIGINT end the service when all requests that
+/// have begun are answered.
+#[derive(Debug, Args)]
+pub(crate) struct Arguments {
+    /// A table or a snapshot with its routes, and how it is called; may be given several times
+    #[arg(short, long = "table", required = true, value_name = "[NAME=]FILE", value_parser = named)]
+    tables: Vec<(String, PathBuf)>,
+    /// Listen at this address; anyone who can connect to it may ask, unless there is a token
+    #[arg(long, default_value = "127.0.0.1:8080", value_name = "ADDR:PORT")]
+    listen: SocketAddr,
+    /// Validated ROA payloads, as rpki-client and Routinator write them: for /v1/rov
+    #[arg(long, value_name = "FILE")]
+    vrps: Option<PathBuf>,
+    /// A file whose first line is the token that requests must carry (`Authorization: Bearer`)
+    #[arg(long, value_name = "FILE")]
+    token_file: Option<PathBuf>,
+    /// A certificate's chain in PEM: serve by TLS
+    #[arg(long, value_name = "FILE", requires = "tls_key")]
+    tls_cert: Option<PathBuf>,
+    /// The certificate's key in PEM
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    tls_key: Option<PathBuf>,
+    /// How often the files are looked at, as in 1s
+    #[arg(long, default_value = "1s", value_name = "TIME", value_parser = duration)]
+    poll: Duration,
+    /// The bytes that a request's body may have, as in 64M
+    #[arg(long, default_value = "1G", value_name = "BYTES")]
+    max_body: Bytes,
+    /// The rows that an answer about a table may have
+    #[arg(long, default_value = "100000", value_name = "COUNT")]
+    max_rows: NonZero<usize>,
+    /// The connections there may be; one more ends the one that has been idle longest
+    #[arg(long, default_value = "1024", value_name = "COUNT")]
+    max_connections: NonZero<usize>,
+    /// How long a request may take until its answer is complete
+    #[arg(long, default_value = "60s", value_name = "TIME", value_parser = duration)]
+    max_time: Duration,
+    /// How long a connection may be idle, or send the head of a request
+    #[arg(long, default_value = "30s", value_name = "TIME", value_parser = duration)]
+    max_idle: Duration,
+    #[command(flatten)]
+    reading: Reading,
+}
+
+/// Reads a table's name and file. Without a name it is the file's, up to its first dot.
+fn named(text: &str) -> Result<(String, PathBuf), String> {
+    let is_name = |name: &str| {
+        !name.is_empty()
+            && name.chars().all(|letter| letter.is_ascii_alphanumeric() || "_-.".contains(letter))
+    };
+    if let Some((name, file)) = text.split_once('=').filter(|(name, _)| is_name(name)) {
+        return Ok((name.to_owned(), file.into()));
+    }
+    let file = PathBuf::from(text);
+    let name = file.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    let name = name.split('.').next().unwrap_or_default();
+    if !is_name(name) {
+        return Err("expected NAME=FILE, with a name of letters, digits, _, - and .".into());
+    }
+    Ok((name.to_owned(), file))
+}
+
+/// Reads a time that is not 0.
+fn duration(text: &str) -> Result<Duration, String> {
+    let time = humantime::parse_duration(text).map_err(|error| error.to_string())?;
+    if time.is_zero() { Err("expected more than no time".into()) } else { Ok(time) }
+}
+
+impl Arguments {
+    pub(crate) fn run(self) -> anyhow::Result<Verdict> {
+        run(self)
+    }
+}

@@ -1,0 +1,96 @@
+//! [`Channel`]: the body of an answer that is written while it is sent.
+
+use axum::body::{Body, Bytes};
+use axum::http::HeaderValue;
+use axum::http::header::CONTENT_TYPE;
+use axum::response::Response;
+use hyper::body::Frame;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use tokio::sync::mpsc;
+
+/// The bytes after which a part of an answer is sent.
+pub(crate) const PART: usize = 64 << 10;
+
+/// The parts that wait for a slow reader at most; the writer waits when there are so many.
+const PARTS: usize = 32;
+
+/// An answer ended before it was complete.
+#[derive(Debug, thiserror::Error)]
+#[error("the answer ended before it was complete")]
+pub(crate) struct Cut;
+
+/// The parts of a body, as somebody else sends them.
+pub(crate) struct Channel(mpsc::Receiver<Result<Bytes, Cut>>);
+
+/// Where the parts go; fails when nobody reads any more.
+pub(crate) type Parts = mpsc::Sender<Result<Bytes, Cut>>;
+
+impl Channel {
+    pub(crate) fn new() -> (Parts, Self) {
+        let (sender, receiver) = mpsc::channel(PARTS);
+        (sender, Self(receiver))
+    }
+
+    /// Returns a successful response with this body.
+    pub(crate) fn respond(self, media: &'static str) -> Response {
+        respond(Body::new(self), media)
+    }
+}
+
+/// Returns a successful response.
+pub(crate) fn respond(body: impl Into<Body>, media: &'static str) -> Response {
+    let mut response = Response::new(body.into());
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(media));
+    response
+}
+
+impl hyper::body::Body for Channel {
+    type Data = Bytes;
+    type Error = Cut;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Cut>>> {
+        self.0.poll_recv(context).map(|part| part.map(|part| part.map(Frame::data)))
+    }
+}
+
+/// Writes rows, from a thread that may wait, as a JSON array or a line each.
+pub(crate) struct Rows {
+    parts: Parts,
+    out: Vec<u8>,
+    is_array: bool,
+    any: bool,
+}
+
+impl Rows {
+    pub(crate) fn new(parts: Parts, is_array: bool) -> Self {
+        Self { parts, out: Vec::with_capacity(PART + PART / 4), is_array, any: false }
+    }
+
+    /// Writes a row by a function. Returns `false` when nobody reads any more.
+    pub(crate) fn row(&mut self, write: impl FnOnce(&mut Vec<u8>)) -> bool {
+        if self.is_array {
+            self.out.push(if self.any { b',' } else { b'[' });
+        }
+        self.any = true;
+        write(&mut self.out);
+        self.out.push(b'\n');
+        self.out.len() < PART || self.send()
+    }
+
+    /// Sends what is left.
+    pub(crate) fn finish(mut self) {
+        if self.is_array {
+            self.out.extend_from_slice(if self.any { b"]\n" } else { b"[]\n" });
+        }
+        self.send();
+    }
+
+    fn send(&mut self) -> bool {
+        let part = std::mem::replace(&mut self.out, Vec::with_capacity(PART + PART / 4));
+        self.parts.blocking_send(Ok(part.into())).is_ok()
+    }
+}

@@ -1,0 +1,111 @@
+//! `/v1/events`: what becomes of the tables, as server-sent events.
+
+use crate::app::App;
+use crate::channel::Channel;
+use crate::connections::Endless;
+use crate::difference::differences;
+use crate::query::Query;
+use crate::refusal::Refusal;
+use crate::served::Served;
+use axum::extract::State;
+use axum::http::Uri;
+use axum::response::Response;
+use bytes::Bytes;
+use serde_json::json;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::broadcast::{self, error::RecvError};
+
+/// The changes that are told of one reload.
+const CHANGES: usize = 1_000;
+
+/// The reloads that wait for a slow listener; it is told if it lost some.
+const WAITING: usize = 16;
+
+/// How often a listener hears something, even if nothing happens.
+const PULSE: Duration = Duration::from_secs(15);
+
+/// Tells listeners what happens.
+pub(crate) struct Events(broadcast::Sender<Bytes>);
+
+impl Default for Events {
+    fn default() -> Self {
+        Self(broadcast::channel(WAITING).0)
+    }
+}
+
+impl Events {
+    /// Tells that a table was replaced, and the first of its changes. Without listeners nothing is
+    /// compared.
+    pub(crate) fn replaced(&self, old: &Served, new: &Served) {
+        if self.0.receiver_count() == 0 {
+            return;
+        }
+        let mut changes = Vec::new();
+        let (mut added, mut removed, mut changed) = (0_usize, 0_usize, 0_usize);
+        for (at, difference) in differences(old, new).enumerate() {
+            *match difference.change() {
+                "added" => &mut added,
+                "removed" => &mut removed,
+                _ => &mut changed,
+            } += 1;
+            if at < CHANGES {
+                changes.extend_from_slice(b"event: change\ndata: ");
+                difference.write(&mut changes, old, new);
+                changes.extend_from_slice(b"\n\n");
+            }
+        }
+        let told = (added + removed + changed).min(CHANGES);
+        let reload = json!({
+            "table": new.name, "generation": new.generation,
+            "ipv4": new.table.len_ipv4(), "ipv6": new.table.len_ipv6(),
+            "added": added, "removed": removed, "changed": changed, "told": told,
+        });
+        let mut text = format!("event: reload\ndata: {reload}\n\n").into_bytes();
+        text.append(&mut changes);
+        // Without listeners by now nobody misses it.
+        let _ = self.0.send(text.into());
+    }
+}
+
+/// The parameters of `/v1/events`.
+pub(crate) const PARAMETERS: &[&str] = &[];
+
+/// Answers `/v1/events`: first an event `table` for each table, then what happens.
+pub(crate) async fn events(State(app): State<Arc<App>>, uri: Uri) -> Result<Response, Refusal> {
+    Query::of(&uri, PARAMETERS)?;
+    let mut happened = app.events.0.subscribe();
+    let (parts, channel) = Channel::new();
+    let mut first = Vec::new();
+    for (_, table) in &app.tables {
+        let table = table.get();
+        let about = json!({ "table": table.name, "generation": table.generation });
+        first.extend_from_slice(format!("event: table\ndata: {about}\n\n").as_bytes());
+    }
+    let mut stop = app.stop.subscribe();
+    drop(app);
+    tokio::spawn(async move {
+        let mut next = Ok(Bytes::from(first));
+        loop {
+            let text = match next {
+                Ok(text) => text,
+                Err(RecvError::Lagged(lost)) => {
+                    format!("event: lost\ndata: {}\n\n", json!({ "reloads": lost })).into()
+                }
+                Err(RecvError::Closed) => return,
+            };
+            if parts.send(Ok(text)).await.is_err() {
+                return;
+            }
+            next = tokio::select! {
+                next = happened.recv() => next,
+                () = parts.closed() => return,
+                _ = stop.wait_for(|&stop| stop) => return,
+                () = tokio::time::sleep(PULSE) => Ok(Bytes::from_static(b":\n\n")),
+            };
+        }
+    });
+    let mut response = channel.respond("text/event-stream");
+    response.extensions_mut().insert(Endless);
+    Ok(response)
+}

@@ -1,0 +1,196 @@
+//! Tables of fibula as a service by HTTP/1.1: lookups of one address and of streams of them, routes,
+//! differences, metrics and events.
+//!
+//! ```text
+//!  files ──▶ Followed<Served> ◀── a thread reads a file again when it is replaced
+//!                 │ Arc: an answer is of one generation, whatever happens meanwhile
+//!  connections ──▶ routes ──▶ lookup, stream, listing, routes, differences, rov, events ...
+//! ```
+//!
+//! The connections bound what a peer can make long: the head of a request, its body, its time, and
+//! the number of connections. Answers without a known length are written while they are sent, and
+//! the writer waits for the reader.
+#![forbid(unsafe_code)]
+
+mod app;
+mod channel;
+mod connections;
+mod difference;
+mod error;
+mod events;
+mod files;
+mod listed;
+mod listing;
+mod lookup;
+mod media;
+mod metrics;
+mod query;
+mod refusal;
+mod routes;
+mod rov;
+mod served;
+mod stream;
+mod tls;
+mod token;
+
+pub use error::Error;
+pub use routes::{ROUTES, Route};
+
+use app::App;
+use axum::Router;
+use fibula_io::table::ReadOptions;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::net::TcpListener;
+
+/// Prints a line for whoever runs the service.
+pub type Tell = fn(std::fmt::Arguments<'_>);
+
+/// What is served, and how.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// The tables, each with its name: letters, digits, `_`, `-` and `.`.
+    pub tables: Vec<(String, PathBuf)>,
+    /// How tables are read.
+    pub options: ReadOptions,
+    /// RPKI payloads, as rpki-client and Routinator write them.
+    pub vrps: Option<PathBuf>,
+    /// How often the files are looked at.
+    pub poll: Duration,
+    /// What requests may take.
+    pub limits: Limits,
+    /// A file whose first line is the token that requests must carry.
+    pub token_file: Option<PathBuf>,
+    /// Files with a certificate's chain and its key, in PEM.
+    pub tls: Option<(PathBuf, PathBuf)>,
+    /// Tells what happens, a line at a time.
+    pub tell: Tell,
+}
+
+impl Settings {
+    /// Serves tables with safe limits, and tells nothing.
+    #[must_use]
+    pub fn new(tables: Vec<(String, PathBuf)>) -> Self {
+        Self {
+            tables,
+            options: ReadOptions::default(),
+            vrps: None,
+            poll: Duration::from_secs(1),
+            limits: Limits::default(),
+            token_file: None,
+            tls: None,
+            tell: |_| (),
+        }
+    }
+}
+
+/// What requests may take.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// The bytes of a request's body.
+    pub body: usize,
+    /// The rows of an answer about a table. Answers to addresses have a row for each address.
+    pub rows: usize,
+    /// How long a request may take, from its head to the last part of its answer.
+    pub time: Duration,
+    /// How long the head of a request may take to come, which is also how long a connection may be
+    /// idle.
+    pub head_time: Duration,
+    /// The connections at a time. One more ends the one that has been idle longest.
+    pub connections: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            body: 1 << 30,
+            rows: 100_000,
+            time: Duration::from_mins(1),
+            head_time: Duration::from_secs(30),
+            connections: 1024,
+        }
+    }
+}
+
+/// A service that listens.
+pub struct Server {
+    app: Arc<App>,
+    router: Router,
+    listener: TcpListener,
+    tls: Option<tokio_rustls::TlsAcceptor>,
+}
+
+/// Asks a running service for something. It may be cloned, and used from any thread.
+#[derive(Clone)]
+pub struct Handle {
+    app: Arc<App>,
+}
+
+impl std::fmt::Debug for Server {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Server").field("listener", &self.listener).finish_non_exhaustive()
+    }
+}
+
+impl std::fmt::Debug for Handle {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Handle")
+    }
+}
+
+impl Server {
+    /// Reads the tables and listens at an address.
+    ///
+    /// # Errors
+    /// If a file cannot be read, a name is none, or the address cannot be listened at.
+    pub async fn bind(settings: Settings, address: SocketAddr) -> Result<Self, Error> {
+        let tls = settings.tls.as_ref().map(|(chain, key)| tls::acceptor(chain, key)).transpose()?;
+        // Before the tables are read, which may take long: a port that is taken is told at once.
+        let listener = TcpListener::bind(address).await;
+        let listener = listener.map_err(|error| Error::new(format_args!("{address}: {error}")))?;
+        let app = App::start(settings)?;
+        let router = routes::router(&app);
+        Ok(Self { app, router, listener, tls })
+    }
+
+    /// Returns the address that it listens at.
+    ///
+    /// # Errors
+    /// If the system does not tell.
+    pub fn address(&self) -> Result<SocketAddr, Error> {
+        self.listener.local_addr().map_err(Error::new)
+    }
+
+    /// Returns whether it speaks TLS.
+    #[must_use]
+    pub fn is_tls(&self) -> bool {
+        self.tls.is_some()
+    }
+
+    /// Returns what asks this service for something.
+    #[must_use]
+    pub fn handle(&self) -> Handle {
+        Handle { app: Arc::clone(&self.app) }
+    }
+
+    /// Serves until [`Handle::stop`]. Requests that have begun are answered then, within the time
+    /// that a request may take.
+    pub async fn run(self) {
+        let Self { app, router, listener, tls } = self;
+        connections::serve(&app, router, listener, tls).await;
+    }
+}
+
+impl Handle {
+    /// Reads all files again, in the thread that follows them.
+    pub fn reload(&self) {
+        self.app.reload();
+    }
+
+    /// Ends the service.
+    pub fn stop(&self) {
+        self.app.stop.send_replace(true);
+    }
+}

@@ -1,0 +1,110 @@
+//! The routes: which path is answered by what.
+
+use crate::app::App;
+use crate::metrics::PerRoute;
+use crate::refusal::Refusal;
+use crate::{events, listed, listing, lookup, metrics, rov, stream};
+use axum::Router;
+use axum::extract::{Request, State};
+use axum::handler::Handler;
+use axum::http::header::{CACHE_CONTROL, WWW_AUTHENTICATE, X_CONTENT_TYPE_OPTIONS};
+use axum::http::{HeaderValue, StatusCode};
+use axum::middleware::{Next, from_fn_with_state};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{MethodRouter, get};
+use std::sync::Arc;
+use std::time::Instant;
+use tower_http::catch_panic::CatchPanicLayer;
+
+/// A path and what it takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Route {
+    /// `GET` or `POST`.
+    pub method: &'static str,
+    /// The path; what is in braces is any segment.
+    pub path: &'static str,
+    /// The parameters that the query may have.
+    pub parameters: &'static [&'static str],
+}
+
+const fn route(method: &'static str, path: &'static str, parameters: &'static [&'static str]) -> Route {
+    Route { method, path, parameters }
+}
+
+/// All routes.
+pub const ROUTES: &[Route] = &[
+    route("GET", "/v1/lookup", lookup::PARAMETERS),
+    route("POST", "/v1/lookup", stream::PARAMETERS),
+    route("GET", "/v1/tables", listing::PARAMETERS),
+    route("GET", "/v1/routes", listed::ROUTES),
+    route("GET", "/v1/diff", listed::DIFF),
+    route("GET", "/v1/rov", rov::PARAMETERS),
+    route("GET", "/v1/events", events::PARAMETERS),
+    route("GET", "/metrics", listing::PARAMETERS),
+    route("GET", "/healthz", listing::PARAMETERS),
+];
+
+/// The path that needs no token: a supervisor asks it, and it tells no routes.
+const OPEN: &str = "/healthz";
+
+/// Returns the router of all routes. A page of its own is one more [`MethodRouter`] here.
+pub(crate) fn router(app: &Arc<App>) -> Router {
+    let add = |router: Router<Arc<App>>, path: &'static str, methods: MethodRouter<Arc<App>>| {
+        let gate = Gate { app: Arc::clone(app), metrics: app.metrics.route(path), is_open: path == OPEN };
+        let methods = methods.fallback(|| async {
+            Refusal::new(StatusCode::METHOD_NOT_ALLOWED, "this path has no such method")
+        });
+        router.route(path, methods.layer(from_fn_with_state(Arc::new(gate), pass)))
+    };
+    let paths: [(&'static str, MethodRouter<Arc<App>>); 8] = [
+        ("/v1/lookup", get(lookup::lookup).post(stream::lookup)),
+        ("/v1/tables", get(listing::tables)),
+        ("/v1/routes", get(listed::routes)),
+        ("/v1/diff", get(listed::diff)),
+        ("/v1/rov", get(rov::rov)),
+        ("/v1/events", get(events::events)),
+        ("/metrics", get(metrics::metrics)),
+        (OPEN, get(listing::health)),
+    ];
+    let router = paths.into_iter().fold(Router::new(), |router, (path, methods)| add(router, path, methods));
+    let nowhere = Gate { app: Arc::clone(app), metrics: app.metrics.route("other"), is_open: false };
+    let fallback = (|| async { Refusal::absent("nothing is at this path: see /openapi.json") })
+        .layer(from_fn_with_state(Arc::new(nowhere), pass));
+    router
+        .fallback_service(fallback.with_state(()))
+        .layer(CatchPanicLayer::custom(panicked))
+        .with_state(Arc::clone(app))
+}
+
+/// What every request to a path passes.
+struct Gate {
+    app: Arc<App>,
+    metrics: PerRoute,
+    is_open: bool,
+}
+
+/// Lets a request with the token pass, and counts it.
+async fn pass(State(gate): State<Arc<Gate>>, request: Request, next: Next) -> Response {
+    let begin = Instant::now();
+    let permitted = match &gate.app.token {
+        Some(token) if !gate.is_open => token.check(request.headers()),
+        _ => Ok(()),
+    };
+    let mut response = match permitted {
+        Ok(()) => next.run(request).await,
+        Err(refusal) => refusal.into_response(),
+    };
+    let headers = response.headers_mut();
+    headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    if response.status() == StatusCode::UNAUTHORIZED {
+        response.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+    }
+    gate.metrics.count(response.status(), begin.elapsed());
+    response
+}
+
+/// A request that makes a handler panic is refused, and the service goes on.
+fn panicked(_: Box<dyn std::any::Any + Send>) -> Response {
+    Refusal::bug().into_response()
+}

@@ -1,0 +1,124 @@
+//! [`Asked`]: the addresses of some rows, and what is found for them.
+
+use crate::served::Served;
+use fibula::{IpPrefix, NextHop};
+use fibula_io::address::{Found, Window, find};
+
+/// What a row asks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Ipv4,
+    Ipv6,
+    Prefix,
+    /// Nothing.
+    Null,
+}
+
+/// A row: where its text is, in the block or, if it was written with escapes, aside.
+#[derive(Clone, Copy, Debug)]
+struct Row {
+    kind: Kind,
+    is_aside: bool,
+    start: u32,
+    len: u32,
+}
+
+/// The rows of a block, in order. Kept for the next block, so that nothing is allocated anew.
+#[derive(Debug, Default)]
+pub(super) struct Asked {
+    rows: Vec<Row>,
+    aside: Vec<u8>,
+    ipv4: Vec<u32>,
+    ipv6: Vec<u128>,
+    prefixes: Vec<IpPrefix>,
+    found_ipv4: Vec<NextHop>,
+    found_ipv6: Vec<NextHop>,
+}
+
+impl Asked {
+    /// Forgets all rows.
+    pub(super) fn clear(&mut self) {
+        self.rows.clear();
+        self.aside.clear();
+        self.ipv4.clear();
+        self.ipv6.clear();
+        self.prefixes.clear();
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// Adds the address or prefix of `len` bytes at `start` of a block, which has less than 4 GiB.
+    /// Returns whether it is one.
+    #[inline]
+    pub(super) fn push(&mut self, block: &[u8], start: usize, len: usize) -> bool {
+        self.add(block, start, len, false)
+    }
+
+    /// Adds an address or prefix that is not in the block as it is.
+    pub(super) fn push_aside(&mut self, text: &str) -> bool {
+        let start = self.aside.len();
+        let mut aside = std::mem::take(&mut self.aside);
+        aside.extend_from_slice(text.as_bytes());
+        let is_one = self.add(&aside, start, text.len(), true);
+        self.aside = aside;
+        is_one
+    }
+
+    /// Adds a row that asks nothing.
+    pub(super) fn push_null(&mut self) {
+        self.rows.push(Row { kind: Kind::Null, is_aside: false, start: 0, len: 0 });
+    }
+
+    #[inline]
+    fn add(&mut self, text: &[u8], start: usize, len: usize, is_aside: bool) -> bool {
+        let kind = match find(Window::new(text, start, len)) {
+            Found::Ipv4(address) => {
+                self.ipv4.push(address);
+                Kind::Ipv4
+            }
+            Found::Ipv6(address) => {
+                self.ipv6.push(address);
+                Kind::Ipv6
+            }
+            Found::Invalid => {
+                let text = std::str::from_utf8(&text[start..start + len]);
+                let Some(prefix) = text.ok().and_then(|text| text.parse().ok()) else { return false };
+                self.prefixes.push(prefix);
+                Kind::Prefix
+            }
+        };
+        self.rows.push(Row { kind, is_aside, start: start as u32, len: len as u32 });
+        true
+    }
+
+    /// Looks all rows up, and passes the text of each, if it asks something, and its route.
+    pub(super) fn answer(
+        &mut self,
+        served: &Served,
+        block: &[u8],
+        mut each: impl FnMut(Option<&[u8]>, Option<(IpPrefix, NextHop)>),
+    ) {
+        let table = &served.table;
+        self.found_ipv4.resize(self.ipv4.len(), NextHop::NONE);
+        self.found_ipv6.resize(self.ipv6.len(), NextHop::NONE);
+        table.lookup_indices_ipv4(&self.ipv4, &mut self.found_ipv4);
+        table.lookup_indices_ipv6(&self.ipv6, &mut self.found_ipv6);
+        let ipv4 = |index| table.get_index_ipv4(index).map(|(prefix, &value)| (prefix.into(), value));
+        let ipv6 = |index| table.get_index_ipv6(index).map(|(prefix, &value)| (prefix.into(), value));
+        let (mut found_ipv4, mut found_ipv6) = (self.found_ipv4.iter(), self.found_ipv6.iter());
+        let mut prefixes = self.prefixes.iter();
+        for row in &self.rows {
+            let route = match row.kind {
+                Kind::Ipv4 => found_ipv4.next().and_then(|&index| ipv4(index)),
+                Kind::Ipv6 => found_ipv6.next().and_then(|&index| ipv6(index)),
+                Kind::Prefix => prefixes.next().and_then(|&prefix| served.best(prefix)),
+                Kind::Null => None,
+            };
+            let from = if row.is_aside { &self.aside } else { block };
+            let text = &from[row.start as usize..][..row.len as usize];
+            each((row.kind != Kind::Null).then_some(text), route);
+        }
+    }
+}
