@@ -183,7 +183,6 @@ async fn talk(
         .timer(TokioTimer::new())
         .header_read_timeout(head_time)
         .max_buf_size(BUFFER)
-        .pipeline_flush(true)
         .serve_connection(TokioIo::new(stream), answer);
     let mut connection = pin!(connection);
     // What a peer does wrong ends its connection, and is no news.

@@ -13,6 +13,7 @@
 #![forbid(unsafe_code)]
 
 mod app;
+mod bird;
 mod channel;
 mod connections;
 mod difference;
@@ -24,6 +25,7 @@ mod listing;
 mod lookup;
 mod media;
 mod metrics;
+mod openapi;
 mod query;
 mod refusal;
 mod routes;

@@ -3,7 +3,7 @@
 use crate::app::App;
 use crate::metrics::PerRoute;
 use crate::refusal::Refusal;
-use crate::{events, listed, listing, lookup, metrics, rov, stream};
+use crate::{bird, events, listed, listing, lookup, metrics, openapi, rov, stream};
 use axum::Router;
 use axum::extract::{Request, State};
 use axum::handler::Handler;
@@ -42,6 +42,13 @@ pub const ROUTES: &[Route] = &[
     route("GET", "/v1/events", events::PARAMETERS),
     route("GET", "/metrics", listing::PARAMETERS),
     route("GET", "/healthz", listing::PARAMETERS),
+    route("GET", "/openapi.json", openapi::PARAMETERS),
+    route("GET", "/status", bird::PARAMETERS),
+    route("GET", "/protocols/bgp", bird::PARAMETERS),
+    route("GET", "/routes/protocol/{name}", bird::PARAMETERS),
+    route("GET", "/routes/table/{name}", bird::PARAMETERS),
+    route("GET", "/routes/net/{net}", bird::PARAMETERS),
+    route("GET", "/routes/prefix", bird::PREFIX),
 ];
 
 /// The path that needs no token: a supervisor asks it, and it tells no routes.
@@ -56,7 +63,7 @@ pub(crate) fn router(app: &Arc<App>) -> Router {
         });
         router.route(path, methods.layer(from_fn_with_state(Arc::new(gate), pass)))
     };
-    let paths: [(&'static str, MethodRouter<Arc<App>>); 8] = [
+    let paths: [(&'static str, MethodRouter<Arc<App>>); _] = [
         ("/v1/lookup", get(lookup::lookup).post(stream::lookup)),
         ("/v1/tables", get(listing::tables)),
         ("/v1/routes", get(listed::routes)),
@@ -65,6 +72,13 @@ pub(crate) fn router(app: &Arc<App>) -> Router {
         ("/v1/events", get(events::events)),
         ("/metrics", get(metrics::metrics)),
         (OPEN, get(listing::health)),
+        ("/openapi.json", get(openapi::openapi)),
+        ("/status", get(bird::status)),
+        ("/protocols/bgp", get(bird::protocols)),
+        ("/routes/protocol/{name}", get(bird::routes)),
+        ("/routes/table/{name}", get(bird::routes)),
+        ("/routes/net/{*net}", get(bird::net)),
+        ("/routes/prefix", get(bird::prefix)),
     ];
     let router = paths.into_iter().fold(Router::new(), |router, (path, methods)| add(router, path, methods));
     let nowhere = Gate { app: Arc::clone(app), metrics: app.metrics.route("other"), is_open: false };
