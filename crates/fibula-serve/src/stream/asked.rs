@@ -1,7 +1,7 @@
 //! [`Asked`]: the addresses of some rows, and what is found for them.
 
 use crate::served::Served;
-use fibula::{IpPrefix, NextHop};
+use fibula::{IpPrefix, NextHop, Prefix};
 use fibula_io::address::{Found, Window, find};
 
 /// What a row asks.
@@ -31,9 +31,13 @@ pub(super) struct Asked {
     ipv4: Vec<u32>,
     ipv6: Vec<u128>,
     prefixes: Vec<IpPrefix>,
-    found_ipv4: Vec<NextHop>,
-    found_ipv6: Vec<NextHop>,
+    found_ipv4: Found4,
+    found_ipv6: Found6,
 }
+
+/// The indices of the routes of addresses, and the routes.
+type Found4 = (Vec<NextHop>, Vec<Option<(Prefix<u32>, NextHop)>>);
+type Found6 = (Vec<NextHop>, Vec<Option<(Prefix<u128>, NextHop)>>);
 
 impl Asked {
     /// Forgets all rows.
@@ -101,18 +105,29 @@ impl Asked {
         mut each: impl FnMut(Option<&[u8]>, Option<(IpPrefix, NextHop)>),
     ) {
         let table = &served.table;
-        self.found_ipv4.resize(self.ipv4.len(), NextHop::NONE);
-        self.found_ipv6.resize(self.ipv6.len(), NextHop::NONE);
-        table.lookup_indices_ipv4(&self.ipv4, &mut self.found_ipv4);
-        table.lookup_indices_ipv6(&self.ipv6, &mut self.found_ipv6);
-        let ipv4 = |index| table.get_index_ipv4(index).map(|(prefix, &value)| (prefix.into(), value));
-        let ipv6 = |index| table.get_index_ipv6(index).map(|(prefix, &value)| (prefix.into(), value));
-        let (mut found_ipv4, mut found_ipv6) = (self.found_ipv4.iter(), self.found_ipv6.iter());
+        let (indices, routes) = &mut self.found_ipv4;
+        indices.resize(self.ipv4.len(), NextHop::NONE);
+        table.lookup_indices_ipv4(&self.ipv4, indices);
+        // In a loop of their own, so that the loads of many routes overlap.
+        routes.clear();
+        let route = |&index| table.get_index_ipv4(index).map(|(prefix, &value)| (prefix, value));
+        routes.extend(indices.iter().map(route));
+        let (indices, routes) = &mut self.found_ipv6;
+        indices.resize(self.ipv6.len(), NextHop::NONE);
+        table.lookup_indices_ipv6(&self.ipv6, indices);
+        routes.clear();
+        let route = |&index| table.get_index_ipv6(index).map(|(prefix, &value)| (prefix, value));
+        routes.extend(indices.iter().map(route));
+        let (mut found_ipv4, mut found_ipv6) = (self.found_ipv4.1.iter(), self.found_ipv6.1.iter());
         let mut prefixes = self.prefixes.iter();
         for row in &self.rows {
             let route = match row.kind {
-                Kind::Ipv4 => found_ipv4.next().and_then(|&index| ipv4(index)),
-                Kind::Ipv6 => found_ipv6.next().and_then(|&index| ipv6(index)),
+                Kind::Ipv4 => {
+                    found_ipv4.next().and_then(|&it| it.map(|(prefix, value)| (prefix.into(), value)))
+                }
+                Kind::Ipv6 => {
+                    found_ipv6.next().and_then(|&it| it.map(|(prefix, value)| (prefix.into(), value)))
+                }
                 Kind::Prefix => prefixes.next().and_then(|&prefix| served.best(prefix)),
                 Kind::Null => None,
             };
