@@ -6,15 +6,24 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// The optional features that are tested: those of the command line, and other people's engines
-/// that are crates. Other people's other engines need what only `setup peers` installs.
-pub(crate) const FEATURES: [&str; 2] =
-    ["--features", "fibula-cli/gpu,fibula-cli/enrich,fibula-cli/map,fibula-cli/router,fibula-peers/crates"];
+/// The optional features that are tested: all but other people's engines that are no crates. Those
+/// need what only `setup peers` installs.
+pub(crate) const FEATURES: [&str; 2] = [
+    "--features",
+    "fibula-cli/gpu,fibula-cli/enrich,fibula-cli/map,fibula-cli/router,fibula-cli/serve,fibula-peers/crates",
+];
 
-/// The crates that need Arrow, the kernel's programs, cards or others' engines. What they need
+/// The crates that need Arrow, HTTP, the kernel's programs, cards or others' engines. What they need
 /// takes longer to compile than everything else.
-pub(crate) const LARGE: [&str; 6] =
-    ["fibula-arrow", "fibula-duckdb", "fibula-gpu", "fibula-peers", "fibula-python", "fibula-router"];
+pub(crate) const LARGE: [&str; 7] = [
+    "fibula-arrow",
+    "fibula-duckdb",
+    "fibula-gpu",
+    "fibula-peers",
+    "fibula-python",
+    "fibula-router",
+    "fibula-serve",
+];
 
 /// As [`FEATURES`], with the command line as it is built by default. The dependencies have the same
 /// features as with [`FEATURES`], so that few of them are compiled twice: fibula-io, which has no

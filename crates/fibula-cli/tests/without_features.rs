@@ -66,3 +66,10 @@ fn a_router_needs_the_feature_router() {
     assert_eq!(standard_error(&["router", "status"]), (Some(2), lacking.into()));
     assert_eq!(standard_error(&["study", "router"]), (Some(2), lacking.into()));
 }
+
+#[test]
+#[cfg(not(feature = "serve"))]
+fn serving_needs_the_feature_serve() {
+    let lacking = "fibula: no service: this fibula was built without the feature `serve`\n";
+    assert_eq!(standard_error(&["serve", "-t", "table.txt"]), (Some(2), lacking.into()));
+}

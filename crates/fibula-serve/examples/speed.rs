@@ -5,8 +5,8 @@
 //! ```
 //!
 //! Serves the made table `internet` and streams addresses drawn from its prefixes, as NDJSON and as
-//! Arrow. Prints addresses a second, and the processor time of client and server. With `serve ADDR` it
-//! only serves, for a client such as `wrk`.
+//! Arrow. Prints addresses a second, and the processor time of client and server. With `serve ADDR`
+//! it only serves, for a client such as `wrk`.
 
 use arrow_array::{ArrayRef, RecordBatch, UInt32Array};
 use arrow_ipc::writer::StreamWriter;

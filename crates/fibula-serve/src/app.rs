@@ -11,7 +11,7 @@ use fibula_io::Source;
 use fibula_io::rov::Vrps;
 use fibula_io::table::{ReadOptions, read};
 use std::path::Path;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Instant;
@@ -40,6 +40,11 @@ impl App {
         }
         let mut tables: Vec<(String, Followed<Served>)> = Vec::new();
         for (name, path) in &settings.tables {
+            let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "_-.".contains(letter);
+            if name.is_empty() || !name.chars().all(is_plain) {
+                let what = "expected letters, digits, _, - and .";
+                return Err(Error::new(format_args!("the name {name:?} of a table: {what}")));
+            }
             if tables.iter().any(|(other, _)| other == name) {
                 return Err(Error::new(format_args!("two tables are called {name}")));
             }
@@ -65,14 +70,10 @@ impl App {
             wake: Mutex::new(wake),
             settings,
         });
-        let followed = Arc::downgrade(&app);
+        let (poll, followed) = (app.settings.poll, Arc::downgrade(&app));
         let follow = move || {
-            let poll = |receiver: &Receiver<()>| match followed.upgrade() {
-                Some(app) => receiver.recv_timeout(app.settings.poll),
-                None => Err(RecvTimeoutError::Disconnected),
-            };
             loop {
-                let asked = match poll(&woken) {
+                let asked = match woken.recv_timeout(poll) {
                     Ok(()) => true,
                     Err(RecvTimeoutError::Timeout) => false,
                     Err(RecvTimeoutError::Disconnected) => return,

@@ -6,9 +6,10 @@
 
 use crate::app::App;
 use crate::channel::{Channel, PART, Parts, respond};
+use crate::files::Followed;
 use crate::query::{Query, prefix_of};
 use crate::refusal::Refusal;
-use crate::served::Served;
+use crate::served::{Served, host};
 use axum::extract::{Path, State};
 use axum::http::Uri;
 use axum::response::Response;
@@ -59,7 +60,7 @@ pub(crate) async fn status(State(app): State<Arc<App>>, uri: Uri) -> Result<Resp
 /// Answers `/protocols/bgp`: a protocol for each table.
 pub(crate) async fn protocols(State(app): State<Arc<App>>, uri: Uri) -> Result<Response, Refusal> {
     Query::of(&uri, PARAMETERS)?;
-    let about = |(name, table): &(String, crate::files::Followed<Served>)| {
+    let about = |(name, table): &(String, Followed<Served>)| {
         let served = table.get();
         let routes = served.table.len();
         let about = json!({
@@ -126,11 +127,11 @@ pub(crate) async fn prefix(State(app): State<Arc<App>>, uri: Uri) -> Result<Resp
 }
 
 fn found(app: &App, asked: IpPrefix) -> Response {
-    let of = |(_, table): &(String, crate::files::Followed<Served>)| {
+    let of = |(_, table): &(String, Followed<Served>)| {
         let served = table.get();
         let found = served.best(asked);
         // As BIRD's `show route for`: a prefix is that prefix or none.
-        let found = found.filter(|&(prefix, _)| prefix == asked || crate::served::host(asked).is_some());
+        let found = found.filter(|&(prefix, _)| prefix == asked || host(asked).is_some());
         found.map(|(prefix, next_hop)| route(&served, prefix, next_hop))
     };
     let routes: Vec<Value> = app.tables.iter().filter_map(of).collect();

@@ -59,8 +59,8 @@ struct Connection {
     activity: Arc<Activity>,
 }
 
-/// Serves connections until `stop`, and then until their requests are answered, but no longer than a
-/// request may take.
+/// Serves connections until the service is to stop, and then until their requests are answered, but
+/// no longer than a request may take.
 pub(crate) async fn serve(app: &Arc<App>, router: Router, listener: TcpListener, tls: Option<TlsAcceptor>) {
     let mut stop = app.stop.subscribe();
     let mut tasks = JoinSet::new();

@@ -1,5 +1,5 @@
-//! Tables of fibula as a service by HTTP/1.1: lookups of one address and of streams of them, routes,
-//! differences, metrics and events.
+//! Tables of fibula as a service by HTTP/1.1: lookups of one address and of streams of them,
+//! routes, differences, metrics and events.
 //!
 //! ```text
 //!  files ──▶ Followed<Served> ◀── a thread reads a file again when it is replaced

@@ -15,7 +15,7 @@ use std::sync::Arc;
 /// The parameters of `/v1/rov`.
 pub(crate) const PARAMETERS: &[&str] = &["table", "prefix", "origin"];
 
-/// Answers with a row for each origin: of the one that is given, or those that the table has for the
+/// Answers with a row for each origin: the one that is given, or those that the table has for the
 /// longest route that covers the prefix.
 pub(crate) async fn rov(State(app): State<Arc<App>>, uri: Uri) -> Result<Response, Refusal> {
     let query = Query::of(&uri, PARAMETERS)?;

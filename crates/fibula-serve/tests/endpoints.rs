@@ -216,6 +216,10 @@ fn what_cannot_be_served_is_told_at_the_start() {
     let refused = |settings: Settings| try_start(settings).err().unwrap();
     assert_eq!(refused(Settings::new(Vec::new())), "no table to serve");
     assert_eq!(refused(tables.settings(&["rib", "rib"])), "two tables are called rib");
+    for name in ["", "a\"b", "a b", "ä"] {
+        let named = Settings::new(vec![(name.to_owned(), tables.path("rib"))]);
+        assert!(refused(named).ends_with("of a table: expected letters, digits, _, - and ."));
+    }
     assert!(refused(tables.settings(&["absent"])).contains("absent"));
     tables.replace("bad", "10.0.0.0/8 1\n10.0.0.0/33 1\n");
     assert!(refused(tables.settings(&["bad"])).contains("line 2: prefix length 33"));

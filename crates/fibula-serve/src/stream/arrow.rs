@@ -182,7 +182,7 @@ impl Decoder {
         let mut buffer = Buffer::from(part);
         while !buffer.is_empty() {
             let before = buffer.len();
-            // The decoder checks what it reads, but not everything: a panic is an error of the stream.
+            // The decoder checks what it reads, but not all: a panic is an error of the stream.
             let batch = caught(|| self.stream.decode(&mut buffer));
             let batch = batch.ok_or_else(|| self.damaged("it is damaged"))?;
             self.bytes += before - buffer.len();

@@ -1,7 +1,7 @@
 //! [`Asked`]: the addresses of some rows, and what is found for them.
 
 use crate::served::Served;
-use fibula::{IpPrefix, NextHop, Prefix};
+use fibula::{Address, IpPrefix, NextHop, Prefix};
 use fibula_io::address::{Found, Window, find};
 
 /// What a row asks.
@@ -23,29 +23,53 @@ struct Row {
     len: u32,
 }
 
+/// The addresses of one family, in order, and their routes.
+#[derive(Debug)]
+struct Half<A: Address> {
+    addresses: Vec<A>,
+    indices: Vec<NextHop>,
+    routes: Vec<Option<(Prefix<A>, NextHop)>>,
+}
+
+impl<A: Address> Default for Half<A> {
+    fn default() -> Self {
+        Self { addresses: Vec::new(), indices: Vec::new(), routes: Vec::new() }
+    }
+}
+
+impl<A: Address> Half<A> {
+    /// Finds the routes of all addresses.
+    fn find<'t>(
+        &mut self,
+        look_up: impl FnOnce(&[A], &mut [NextHop]),
+        route: impl Fn(NextHop) -> Option<(Prefix<A>, &'t NextHop)>,
+    ) {
+        self.indices.resize(self.addresses.len(), NextHop::NONE);
+        look_up(&self.addresses, &mut self.indices);
+        self.routes.clear();
+        // In a loop of their own, so that the loads of many routes overlap.
+        let found = |&index| route(index).map(|(prefix, &value)| (prefix, value));
+        self.routes.extend(self.indices.iter().map(found));
+    }
+}
+
 /// The rows of a block, in order. Kept for the next block, so that nothing is allocated anew.
 #[derive(Debug, Default)]
 pub(super) struct Asked {
     rows: Vec<Row>,
     aside: Vec<u8>,
-    ipv4: Vec<u32>,
-    ipv6: Vec<u128>,
+    ipv4: Half<u32>,
+    ipv6: Half<u128>,
     prefixes: Vec<IpPrefix>,
-    found_ipv4: Found4,
-    found_ipv6: Found6,
 }
-
-/// The indices of the routes of addresses, and the routes.
-type Found4 = (Vec<NextHop>, Vec<Option<(Prefix<u32>, NextHop)>>);
-type Found6 = (Vec<NextHop>, Vec<Option<(Prefix<u128>, NextHop)>>);
 
 impl Asked {
     /// Forgets all rows.
     pub(super) fn clear(&mut self) {
         self.rows.clear();
         self.aside.clear();
-        self.ipv4.clear();
-        self.ipv6.clear();
+        self.ipv4.addresses.clear();
+        self.ipv6.addresses.clear();
         self.prefixes.clear();
     }
 
@@ -79,11 +103,11 @@ impl Asked {
     fn add(&mut self, text: &[u8], start: usize, len: usize, is_aside: bool) -> bool {
         let kind = match find(Window::new(text, start, len)) {
             Found::Ipv4(address) => {
-                self.ipv4.push(address);
+                self.ipv4.addresses.push(address);
                 Kind::Ipv4
             }
             Found::Ipv6(address) => {
-                self.ipv6.push(address);
+                self.ipv6.addresses.push(address);
                 Kind::Ipv6
             }
             Found::Invalid => {
@@ -105,20 +129,10 @@ impl Asked {
         mut each: impl FnMut(Option<&[u8]>, Option<(IpPrefix, NextHop)>),
     ) {
         let table = &served.table;
-        let (indices, routes) = &mut self.found_ipv4;
-        indices.resize(self.ipv4.len(), NextHop::NONE);
-        table.lookup_indices_ipv4(&self.ipv4, indices);
-        // In a loop of their own, so that the loads of many routes overlap.
-        routes.clear();
-        let route = |&index| table.get_index_ipv4(index).map(|(prefix, &value)| (prefix, value));
-        routes.extend(indices.iter().map(route));
-        let (indices, routes) = &mut self.found_ipv6;
-        indices.resize(self.ipv6.len(), NextHop::NONE);
-        table.lookup_indices_ipv6(&self.ipv6, indices);
-        routes.clear();
-        let route = |&index| table.get_index_ipv6(index).map(|(prefix, &value)| (prefix, value));
-        routes.extend(indices.iter().map(route));
-        let (mut found_ipv4, mut found_ipv6) = (self.found_ipv4.1.iter(), self.found_ipv6.1.iter());
+        let Self { ipv4, ipv6, .. } = self;
+        ipv4.find(|all, found| table.lookup_indices_ipv4(all, found), |index| table.get_index_ipv4(index));
+        ipv6.find(|all, found| table.lookup_indices_ipv6(all, found), |index| table.get_index_ipv6(index));
+        let (mut found_ipv4, mut found_ipv6) = (ipv4.routes.iter(), ipv6.routes.iter());
         let mut prefixes = self.prefixes.iter();
         for row in &self.rows {
             let route = match row.kind {

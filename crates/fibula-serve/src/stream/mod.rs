@@ -5,8 +5,8 @@
 //!     └──▶ Decoder: batches of Arrow ─────────────┘
 //! ```
 //!
-//! Memory is bounded: a block of the body, its rows, and the parts of the answer that the client has
-//! not read. All is answered by the table that was there when the request came.
+//! Memory is bounded: a block of the body, its rows, and the parts of the answer that the client
+//! has not read. All is answered by the table that was there when the request came.
 
 mod arrow;
 mod asked;
