@@ -50,9 +50,10 @@ impl App {
             }
             let (options, called) = (settings.options.clone(), name.clone());
             let followed = Followed::open(path.clone(), move |path, generation| {
-                let loaded = read(&Source::File(path.to_owned()), &options);
-                let served = |loaded| Served::new(&called, generation, loaded);
-                loaded.map(served).map_err(|error| error.to_string())
+                let source = Source::File(path.to_owned());
+                let loaded = read(&source, &options).map_err(|error| error.to_string())?;
+                let served = Served::new(&called, generation, loaded);
+                served.map_err(|error| format!("{source}: {error}"))
             });
             tables.push((name.clone(), followed.map_err(Error::new)?));
         }

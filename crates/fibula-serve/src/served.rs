@@ -1,6 +1,6 @@
 //! [`Served`]: one generation of a table, which answers as long as anybody holds it.
 
-use fibula::{IpPrefix, NextHop, NextHops, Prefix, Table};
+use fibula::{IpPrefix, NextHop, NextHops, Prefix, Table, Views};
 use fibula_arrow::Values;
 use fibula_io::table::{Loaded, json_of};
 use std::io::Write as _;
@@ -17,6 +17,8 @@ pub(crate) struct Served {
     pub(crate) loaded: SystemTime,
     /// The routes, each with the number of its value.
     pub(crate) table: Table<NextHop>,
+    /// The numbers of the values alone, for who does not ask for prefixes: a smaller table.
+    pub(crate) views: Views,
     pub(crate) next_hops: NextHops,
     pub(crate) format: &'static str,
     /// What the reader left out, guessed or passed over.
@@ -29,7 +31,10 @@ pub(crate) struct Served {
 
 impl Served {
     /// Compiles a table.
-    pub(crate) fn new(name: &str, generation: u64, loaded: Loaded) -> Self {
+    ///
+    /// # Errors
+    /// If no engine holds it.
+    pub(crate) fn new(name: &str, generation: u64, loaded: Loaded) -> Result<Self, fibula::Error> {
         let notes = loaded.damage.iter().map(|damage| format!("passed over: {damage}"));
         let notes = notes.chain(loaded.report.notes.iter().map(ToString::to_string)).collect();
         let tables = loaded.tables;
@@ -41,17 +46,19 @@ impl Served {
         let ipv4 = tables.ipv4.iter().map(|route| (IpPrefix::from(route.prefix), route.next_hop));
         let ipv6 = tables.ipv6.iter().map(|route| (IpPrefix::from(route.prefix), route.next_hop));
         let table = ipv4.chain(ipv6).collect();
-        Self {
+        let views = Views::of(&tables.ipv4, &tables.ipv6)?;
+        Ok(Self {
             name: name.to_owned(),
             generation,
             loaded: SystemTime::now(),
             table,
+            views,
             next_hops: tables.next_hops,
             format: loaded.format.name(),
             notes,
             json,
             values: OnceLock::new(),
-        }
+        })
     }
 
     /// Returns the value of a number as JSON.

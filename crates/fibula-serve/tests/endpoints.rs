@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Service, Tables, start, try_start};
+use common::{Service, Tables, lines, start, try_start};
 use fibula_io::table::{ReadOptions, Value as Taken};
 use fibula_serve::{ROUTES, Settings};
 use serde_json::{Value, json};
@@ -157,7 +157,7 @@ fn routes_and_differences_are_rows() {
     assert_eq!(difference.json(), expected);
     assert_eq!(service.get("/v1/diff?from=rib&to=rib").json(), json!([]));
     // More than what waits for a client, in parts.
-    let many: String = (0..60_000_u32).map(|n| format!("10.{}.{}.0/24 {n}\n", n >> 8, n & 255)).collect();
+    let many = lines((0..60_000_u32).map(|n| format!("10.{}.{}.0/24 {n}", n >> 8, n & 255)));
     let tables = Tables::of(&[("many", &many)]);
     let service = start(tables.settings(&["many"]));
     assert_eq!(service.get("/v1/routes").json().as_array().unwrap().len(), 60_000);

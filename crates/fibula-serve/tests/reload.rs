@@ -7,7 +7,7 @@
 
 mod common;
 
-use common::{Answer, Tables, start, until};
+use common::{Answer, Tables, lines, start, until};
 use fibula::{Fib, NextHop, Rib, Route};
 use fibula_serve::Settings;
 use serde_json::{Value, json};
@@ -88,8 +88,7 @@ fn each_answer_is_right_for_its_generation_while_the_table_is_replaced() {
                 let mut connection = service.client();
                 while !is_over.load(Ordering::Relaxed) || checked.load(Ordering::Relaxed) < 100_000 {
                     let addresses: Vec<u32> = (0..500).map(|_| 10 << 24 | random.u32(..1 << 24)).collect();
-                    let body: String =
-                        addresses.iter().map(|&it| format!("{}\n", Ipv4Addr::from_bits(it))).collect();
+                    let body: String = lines(addresses.iter().map(|&it| Ipv4Addr::from_bits(it)));
                     let accept = [("Accept", "application/json")];
                     let answer = connection.ask("POST", "/v1/lookup", &accept, body.as_bytes());
                     assert_eq!(answer.status, 200);
@@ -161,7 +160,7 @@ fn a_reload_that_is_asked_for_reads_a_file_that_looks_the_same() {
         ("vrps.csv", "ASN,IP Prefix,Max Length\nAS1,10.0.0.0/8,8\n"),
     ]);
     let settings = Settings {
-        poll: Duration::from_secs(3600),
+        poll: Duration::from_hours(1),
         vrps: Some(tables.path("vrps.csv")),
         ..tables.settings(&["rib"])
     };
@@ -206,7 +205,7 @@ fn listeners_are_told_what_changed() {
     ];
     assert_eq!(data("change"), changes);
     // More changes than are told.
-    let many: String = (0..5000_u32).map(|n| format!("10.{}.{}.0/24 AS3\n", n >> 8, n & 255)).collect();
+    let many = lines((0..5000_u32).map(|n| format!("10.{}.{}.0/24 AS3", n >> 8, n & 255)));
     tables.replace("rib", &many);
     let told = next();
     assert!(told.contains("\"added\":5000,\"removed\":2,\"changed\":0,\"told\":1000"), "{}", &told[..200]);

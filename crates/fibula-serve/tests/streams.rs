@@ -39,7 +39,9 @@ fn ask(service: &Service, target: &str, from: &str, to: &str, body: &[u8]) -> An
 fn stream(name: &str, arrays: &[ArrayRef]) -> Vec<u8> {
     let batch = |array: &ArrayRef| RecordBatch::try_from_iter([(name, Arc::clone(array))]).unwrap();
     let mut writer = StreamWriter::try_new(Vec::new(), &batch(&arrays[0]).schema()).unwrap();
-    arrays.iter().for_each(|array| writer.write(&batch(array)).unwrap());
+    for array in arrays {
+        writer.write(&batch(array)).unwrap();
+    }
     writer.into_inner().unwrap()
 }
 
@@ -140,7 +142,7 @@ fn what_is_wrong_is_named_with_its_place() {
     let bad: ArrayRef = Arc::new(StringArray::from(vec!["10.0.0.1", "nobody"]));
     let good: ArrayRef = Arc::new(StringArray::from(vec!["10.0.0.1"]));
     let floats: ArrayRef = Arc::new(arrow_array::Float64Array::from(vec![1.0]));
-    let mut two = stream("x", &[good.clone()]);
+    let mut two = stream("x", std::slice::from_ref(&good));
     for (from, body, what) in [
         (
             TEXT,

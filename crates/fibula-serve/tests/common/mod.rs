@@ -3,6 +3,7 @@
 
 use fibula_serve::{Handle, Server, Settings};
 use serde_json::Value;
+use std::fmt::{Display, Write as _};
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
@@ -116,14 +117,14 @@ impl<S: Read + Write> Client<S> {
 
     /// Asks and reads the answer.
     pub fn ask(&mut self, method: &str, target: &str, headers: &[(&str, &str)], body: &[u8]) -> Answer {
-        let mut head = format!("{method} {target} HTTP/1.1\r\nHost: localhost\r\n");
+        let mut bytes = format!("{method} {target} HTTP/1.1\r\nHost: localhost\r\n").into_bytes();
         for (name, value) in headers {
-            head += &format!("{name}: {value}\r\n");
+            write!(bytes, "{name}: {value}\r\n").unwrap();
         }
         if method == "POST" {
-            head += &format!("Content-Length: {}\r\n", body.len());
+            write!(bytes, "Content-Length: {}\r\n", body.len()).unwrap();
         }
-        let mut bytes = (head + "\r\n").into_bytes();
+        bytes.extend_from_slice(b"\r\n");
         bytes.extend_from_slice(body);
         // A service that has refused may have closed.
         let _ = self.stream().write_all(&bytes);
@@ -189,7 +190,9 @@ impl Tables {
     pub fn of(tables: &[(&str, &str)]) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let all = Self { folder };
-        tables.iter().for_each(|(name, text)| all.replace(name, text));
+        for (name, text) in tables {
+            all.replace(name, text);
+        }
         all
     }
 
@@ -209,6 +212,14 @@ impl Tables {
         let tables = names.iter().map(|&name| (name.to_owned(), self.path(name))).collect();
         Settings { poll: Duration::from_millis(10), ..Settings::new(tables) }
     }
+}
+
+/// Returns a text with a line each.
+pub fn lines(all: impl IntoIterator<Item = impl Display>) -> String {
+    all.into_iter().fold(String::new(), |mut text, line| {
+        let _ = writeln!(text, "{line}");
+        text
+    })
 }
 
 /// Waits until something is so, but no longer than ten seconds.
