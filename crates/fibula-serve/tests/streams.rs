@@ -173,6 +173,33 @@ fn what_is_wrong_is_named_with_its_place() {
 }
 
 #[test]
+fn damaged_streams_are_refused_and_cost_no_memory() {
+    let (_tables, service) = service();
+    let texts: ArrayRef = Arc::new(StringArray::from(vec![Some("10.0.0.1"), None, Some("2001:db8::1")]));
+    let numbers: ArrayRef = Arc::new(UInt32Array::from(vec![0x0A00_0001; 100]));
+    let before = common::resident();
+    let mut random = fastrand::Rng::with_seed(1);
+    let mut client = service.client();
+    for array in [texts, numbers] {
+        let good = stream("x", &[Arc::clone(&array), array]);
+        for _ in 0..400 {
+            let mut body = good.clone();
+            for _ in 0..random.usize(1..=4) {
+                let at = random.usize(..body.len());
+                body[at] = if random.bool() { random.u8(..) } else { 0xFF };
+            }
+            let answer = client.ask("POST", "/v1/lookup?table=rib", &[("Content-Type", ARROW)], &body);
+            assert!([200, 400, 413].contains(&answer.status), "{}: {}", answer.status, answer.text());
+            if answer.header("connection") == Some("close") || !answer.is_whole {
+                client = service.client();
+            }
+        }
+    }
+    let more = common::resident().saturating_sub(before);
+    assert!(more < 100 << 20, "{more} bytes for damaged streams");
+}
+
+#[test]
 fn a_late_error_is_told_and_the_answer_is_cut() {
     let (_tables, service) = service();
     let mut body = "10.1.2.3\n".repeat(100_000);
