@@ -13,8 +13,8 @@ pub(crate) const FEATURES: [&str; 2] = [
     "fibula-cli/gpu,fibula-cli/enrich,fibula-cli/map,fibula-cli/router,fibula-cli/serve,fibula-peers/crates",
 ];
 
-/// The crates that need Arrow, HTTP, the kernel's programs, cards or others' engines. What they need
-/// takes longer to compile than everything else.
+/// The crates that need Arrow, HTTP, the kernel's programs, cards or others' engines. What they
+/// need takes longer to compile than everything else.
 pub(crate) const LARGE: [&str; 7] = [
     "fibula-arrow",
     "fibula-duckdb",

@@ -2,7 +2,8 @@
 //! code. Rust programs use the crate `fibula`.
 //!
 //! - [`table`] is a table whose values are numbers of 64 bits, [`values`] keeps each of them once.
-//! - [`abi`], [`live`], [`vrfs`] and [`files`] are the calls, [`lookup`] what lookups have in common.
+//! - [`abi`], [`live`], [`vrfs`] and [`files`] are the calls, [`lookup`] what lookups have in
+//!   common.
 //! - [`error`] turns failures and panics into numbers and messages.
 #![allow(unsafe_code, reason = "C hands over pointers; each call says what they have to be")]
 

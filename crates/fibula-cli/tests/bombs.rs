@@ -1,5 +1,5 @@
-//! Small files that say the same thing millions of times, or expand to it: what they take is bounded
-//! by what they say once.
+//! Small files that say the same thing millions of times, or expand to it: what they take is
+//! bounded by what they say once.
 //!
 //! ```text
 //!   content, written once ──▶ fibula COMMAND ──▶ peak memory: the measure
@@ -29,8 +29,8 @@ const BUDGET: &str = "--max-memory=64M";
 /// The largest peak beside that of the plain file.
 const TIMES: u64 = 3;
 
-/// What the program takes at least, and what it takes where two threads read, answer and write parts
-/// of a file of records.
+/// What the program takes at least, and what it takes where two threads read, answer and write
+/// parts of a file of records.
 const PROGRAM: u64 = 24 << 20;
 const PARTS: u64 = 64 << 20;
 
@@ -56,8 +56,8 @@ fn run(arguments: &[&str], file: &Path) -> Taken {
     Taken { status: status.code(), peak, time: begin.elapsed(), error }
 }
 
-/// Waits for a process. Returns its status, and the most memory that it had, but for what it took in
-/// its last moment.
+/// Waits for a process. Returns its status, and the most memory that it had, but for what it took
+/// in its last moment.
 fn peak(child: &mut Child) -> (ExitStatus, u64) {
     let mut peak = 0;
     loop {

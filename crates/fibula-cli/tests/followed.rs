@@ -52,7 +52,7 @@ impl Asked {
             if answer == expected {
                 return;
             }
-            assert!(begin.elapsed() < Duration::from_secs(60), "{question}: {answer}, not {expected}");
+            assert!(begin.elapsed() < Duration::from_mins(1), "{question}: {answer}, not {expected}");
             std::thread::sleep(Duration::from_millis(5));
         }
     }

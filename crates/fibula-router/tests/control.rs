@@ -188,8 +188,8 @@ fn the_end_of_a_session_leaves_the_next_one_alone() {
     let (now, time) = (Instant::now(), settings.quiet + settings.hold);
     let mut router = Control::new(Memory::with_engine("oracle"), settings);
     let [first, second] = [1, 2].map(|number| Session { feed: Feed::Fpm, number });
-    let mut batch = Batch::default();
-    batch.marks = vec![Mark::Begun(first), Mark::Complete(first), Mark::Begun(second)];
+    let marks = vec![Mark::Begun(first), Mark::Complete(first), Mark::Begun(second)];
+    let mut batch = Batch { marks, ..Batch::default() };
     batch.add(first, route("192.0.2.0/24", 0, Target::Blackhole));
     batch.add(second, route("198.51.100.0/24", 0, Target::Blackhole));
     router.apply(batch, now);

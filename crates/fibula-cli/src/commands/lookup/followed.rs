@@ -169,7 +169,7 @@ fn answer(
         }
         out.flush()?;
     }
-    printer.map_or(Ok(()), |printer| printer.finish())?;
+    printer.map_or(Ok(()), crate::output::Printer::finish)?;
     Ok(bad)
 }
 
