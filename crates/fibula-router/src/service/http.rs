@@ -90,6 +90,8 @@ pub(super) async fn connection(
         .header_read_timeout(HEAD_TIME)
         .max_buf_size(HEAD)
         .keep_alive(false)
+        // A peer that says no more still reads.
+        .half_close(true)
         .serve_connection(TokioIo::new(stream), answer);
     match tokio::time::timeout(TIME, connection).await {
         Ok(Err(error)) => tracing::debug!("metrics: {error}"),
