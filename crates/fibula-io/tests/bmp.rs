@@ -310,7 +310,11 @@ mod station {
         let mut again = connect([127, 0, 0, 1], station.address());
         again.write_all(&monitoring(1, 0, &update(&[], &[103]))).unwrap();
         drop(again);
-        let lines = until_gone(&mut station, one, &mut followed);
+        let mut lines = until_gone(&mut station, one, &mut followed);
+        if !lines.iter().any(|line| line == "127.0.0.1 began 2") {
+            // The first session was ended before the newest began, and told so.
+            lines = until_gone(&mut station, one, &mut followed);
+        }
         assert_eq!(lines.last().unwrap(), "127.0.0.1 ended");
         assert_eq!(followed.len("127.0.0.1"), 1);
     }
