@@ -249,7 +249,7 @@ int fibula_vrfs_lookup6(struct fibula_vrfs_reader *reader, uint64_t id, const vo
                         uint32_t *value);
 
 /* Looks up `n` addresses that begin `stride` bytes apart, address i in the table ids[i]. out[i] is
- * its value, or `miss`. All answers are of one publication. The order of the ids does not matter. */
+ * its value, or `miss`. All answers are of one publication. The ids may be in any order. */
 int fibula_vrfs_lookup_bulk4_be(struct fibula_vrfs_reader *reader, const uint64_t *ids,
                                 const void *addrs, size_t stride, uint32_t *out, size_t n,
                                 uint32_t miss);

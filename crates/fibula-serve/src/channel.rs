@@ -12,7 +12,7 @@ use tokio::sync::mpsc;
 /// The bytes after which a part of an answer is sent.
 pub(crate) const PART: usize = 64 << 10;
 
-/// The parts that wait for a slow reader at most; the writer waits when there are so many.
+/// The most parts that wait for a slow reader. A writer that has more waits.
 const PARTS: usize = 32;
 
 /// An answer ended before it was complete.

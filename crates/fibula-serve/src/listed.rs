@@ -125,8 +125,8 @@ impl Answer {
         Ok(Self { media, limit })
     }
 
-    /// Answers by a function that writes rows, at most so many, until one cannot be sent. It has a
-    /// thread of its own, in which it may wait for the client.
+    /// Answers by `rows`, which writes rows until it has written the limit that it is given, or one
+    /// cannot be sent. It has a thread of its own, in which it may wait for the client.
     fn write(self, rows: impl FnOnce(usize, &mut Rows) -> bool + Send + 'static) -> Response {
         let (parts, channel) = Channel::new();
         tokio::task::spawn_blocking(move || {

@@ -22,8 +22,8 @@ const GNU: [&str; 2] = ["x86_64-unknown-linux-gnu", "aarch64-unknown-linux-gnu"]
 const MUSL: [&str; 2] = ["x86_64-unknown-linux-musl", "aarch64-unknown-linux-musl"];
 
 /// What a program on a glibc has, and one that is linked statically: that cannot load CUDA.
-const FEATURES: &str = "enrich,gpu,map,router";
-const STATIC_FEATURES: &str = "enrich,map,router";
+const FEATURES: &str = "enrich,gpu,map,router,serve";
+const STATIC_FEATURES: &str = "enrich,map,router,serve";
 
 /// The version of everything.
 const VERSION: &str = env!("CARGO_PKG_VERSION");

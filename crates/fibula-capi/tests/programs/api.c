@@ -244,7 +244,8 @@ static void live_tables(void)
 
 static uint64_t ids[TABLES];
 
-/* The longest prefix of a table, whose prefixes are every TABLES-th: UINT32_MAX if there is none. */
+/* The value of the longest prefix of a table, whose prefixes are every TABLES-th. UINT32_MAX if
+ * there is none. */
 static uint32_t expected(int table, uint8_t family, const uint8_t *addr)
 {
     uint32_t found = UINT32_MAX;

@@ -53,7 +53,7 @@ impl<A: Address> Half<A> {
     }
 }
 
-/// The rows of a block, in order. Kept for the next block, so that nothing is allocated anew.
+/// The rows of a block, in order. The next block reuses its memory.
 #[derive(Debug, Default)]
 pub(super) struct Asked {
     rows: Vec<Row>,
