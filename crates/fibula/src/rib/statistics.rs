@@ -14,6 +14,9 @@ pub struct Statistics {
     pub by_length: Vec<usize>,
     /// The number of routes with a shorter cover in the table; a default route covers all others.
     pub nested: usize,
+    /// The number of routes with each number of covers in the table: index 0 is those without one.
+    /// Empty for an empty table.
+    pub by_depth: Vec<usize>,
     /// The most routes that one address matches.
     pub max_depth: usize,
     /// The number of distinct next hops.
@@ -66,28 +69,32 @@ impl<A: Address> Rib<A> {
     /// rib.insert("10.1.0.0/16".parse()?, NextHop(1));
     /// let statistics = rib.statistics();
     /// assert_eq!((statistics.nested, statistics.max_depth, statistics.ranges), (2, 3, 5));
+    /// assert_eq!(statistics.by_depth, [1, 1, 1]);
     /// assert_eq!(statistics.most_frequent, Some((NextHop(1), 2)));
     /// # Ok::<(), fibula::Error>(())
     /// ```
     #[must_use]
     pub fn statistics(&self) -> Statistics {
         let mut by_length = vec![0; usize::from(A::BITS) + 1];
-        let (mut nested, mut max_depth) = (0, 0);
+        let mut by_depth = Vec::new();
         let mut next_hops: HashMap<NextHop, usize> = HashMap::new();
         let mut open: Vec<Prefix<A>> = Vec::new();
         for route in self {
             by_length[usize::from(route.prefix.len())] += 1;
             *next_hops.entry(route.next_hop).or_default() += 1;
             while open.pop_if(|cover| !cover.covers(route.prefix)).is_some() {}
-            nested += usize::from(!open.is_empty());
+            if open.len() == by_depth.len() {
+                by_depth.push(0);
+            }
+            by_depth[open.len()] += 1;
             open.push(route.prefix);
-            max_depth = max_depth.max(open.len());
         }
         Statistics {
             routes: self.len(),
             by_length,
-            nested,
-            max_depth,
+            nested: by_depth.iter().skip(1).sum(),
+            max_depth: by_depth.len(),
+            by_depth,
             next_hops: next_hops.len(),
             most_frequent: next_hops
                 .into_iter()
