@@ -8,6 +8,7 @@ mod exit;
 mod feed;
 mod operand;
 mod output;
+mod plotted;
 mod reading;
 mod registry;
 mod workers;

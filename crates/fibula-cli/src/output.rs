@@ -3,6 +3,7 @@
 //! A command makes rows (any `Serialize` struct) and hands them to [`Output::rows`]. Rows that come
 //! slowly go one by one to an [`Output::printer`], so that each is seen as it comes.
 
+use crate::plotted::Plot;
 use clap::ValueEnum;
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use serde::Serialize;
@@ -99,6 +100,8 @@ pub(crate) struct Printer<W: Write> {
     refusals: bool,
     /// Rows of refusals that came before the first full row, which has the names of the columns.
     waiting: Vec<Map<String, Value>>,
+    /// What draws the rows at the end.
+    plot: Option<Plot>,
 }
 
 /// The field of a row that says why its other fields are empty.
@@ -126,7 +129,13 @@ impl<W: Write> Printer<W> {
         };
         let (columns, waiting) = (Vec::new(), Vec::new());
         let (any, is_finished, at_once, refusals) = (false, false, false, false);
-        Self { form, out, any, is_finished, at_once, columns, refusals, waiting }
+        Self { form, out, any, is_finished, at_once, columns, refusals, waiting, plot: None }
+    }
+
+    /// Returns the printer for rows that are drawn, too, when it is finished.
+    pub(crate) fn plotted(mut self, plot: Option<Plot>) -> Self {
+        self.plot = plot;
+        self
     }
 
     /// Returns the printer for rows of engines that may refuse a table; see [`Printer::refused`].
@@ -198,6 +207,9 @@ impl<W: Write> Printer<W> {
 
     /// Prints one row. The table form waits for the last row, to align.
     pub(crate) fn row<R: Serialize>(&mut self, row: &R) -> anyhow::Result<()> {
+        if let Some(plot) = &mut self.plot {
+            plot.add(row)?;
+        }
         let first = !std::mem::replace(&mut self.any, true);
         match &mut self.form {
             Form::Json => {
@@ -233,7 +245,8 @@ impl<W: Write> Printer<W> {
 
     /// Prints what is left.
     pub(crate) fn finish(mut self) -> anyhow::Result<()> {
-        self.print_rest()
+        self.print_rest()?;
+        self.plot.take().map_or(Ok(()), Plot::write)
     }
 
     /// Prints what is left, if that was not tried before.
@@ -266,7 +279,7 @@ impl<W: Write> Drop for Printer<W> {
 }
 
 /// Returns a row as its named fields, in order.
-fn fields<R: Serialize>(row: &R) -> anyhow::Result<Map<String, Value>> {
+pub(crate) fn fields<R: Serialize>(row: &R) -> anyhow::Result<Map<String, Value>> {
     match serde_json::to_value(row)? {
         Value::Object(fields) => Ok(fields),
         other => anyhow::bail!("a row has named fields, this is {other}"),

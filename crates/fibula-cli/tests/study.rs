@@ -1,5 +1,6 @@
 //! From a study to its page: the study writes evidence, and the page is made from it.
 
+use std::fs;
 use std::path::Path;
 use std::process::Command;
 
@@ -53,4 +54,25 @@ fn a_papers_study_writes_a_report_beside_its_rows() {
     let verdicts = |text: &str| text.lines().skip(1).map(verdict).collect::<Vec<_>>();
     assert_eq!(verdicts(&later), verdicts(&read("claims.jsonl")));
     assert!(later.contains(r#"{"tally":"triec","claims":"#), "{later}");
+}
+
+#[test]
+fn rows_are_drawn_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("plot.svg");
+    let run = |arguments: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_fibula"));
+        command.args(arguments).args(["-t", "tests/fixtures/edge.txt", "--addresses", "4096", "--plot"]);
+        let output = command.arg(&file).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        fs::read_to_string(&file).unwrap()
+    };
+    let drawn = run(&["bench", "--family", "ipv4", "-e", "poptrie,dir24-8", "--passes", "5"]);
+    for text in ["<svg", "</svg>", "poptrie", "dir24-8", "16384", "mlps"] {
+        assert!(drawn.contains(text), "{text} in {drawn}");
+    }
+    let drawn = run(&["replay", "--family", "ipv4", "-e", "poptrie,dir24-8", "-u", "made=100"]);
+    for text in ["ipv4", "mlps during", "poptrie"] {
+        assert!(drawn.contains(text), "{text} in {drawn}");
+    }
 }

@@ -7,12 +7,14 @@ use super::device::{Card, InBatches, Key, engines_with_kernels};
 use super::measuring::{Building, OnTable, engines, tell_all};
 use crate::exit::{Verdict, tell};
 use crate::output::{Output, Printer};
+use crate::plotted::{Axes, Plotted};
 use crate::registry;
 use clap::Args;
 use fibula::Rib;
 use fibula::arch::Level;
 use fibula_engines::parallel::{Model, Order};
 use fibula_io::trace::{self, TraceKind};
+use fibula_kit::plot::Kind;
 use fibula_lab::Refusal;
 use fibula_lab::bench::{BenchOptions, Contender, Race, Workload};
 use fibula_lab::machine::Machine;
@@ -66,7 +68,17 @@ pub(crate) struct Arguments {
     on_table: OnTable,
     #[command(flatten)]
     building: Building,
+    #[command(flatten)]
+    plotted: Plotted,
 }
+
+/// What is drawn: the speed of each call's size.
+const AXES: Axes = Axes {
+    kind: Kind::Lines,
+    x: "batch",
+    y: &["mlps"],
+    by: &["engine", "family", "trace", "isa", "threads"],
+};
 
 impl Arguments {
     pub(crate) fn run(self, output: &Output) -> anyhow::Result<Verdict> {
@@ -78,7 +90,7 @@ impl Arguments {
             engines::<u32>(&self.engine)?
         };
         let (tables, whole) = self.on_table.load()?;
-        let mut printer = output.printer().with_refusals();
+        let mut printer = output.printer().with_refusals().plotted(self.plotted.with(AXES));
         let refused = Vec::new();
         let mut run =
             Run { arguments: &self, card, printer: &mut printer, raced: false, right: true, refused };

@@ -7,6 +7,7 @@ use super::device::{Card, Key, OnDevice, engines_with_kernels};
 use super::measuring::{Building, OnTable, TimedChanges, UpdatesFrom, engines, timeless, untimed};
 use crate::exit::{Verdict, tell};
 use crate::output::{Output, Printer};
+use crate::plotted::{Axes, Plotted};
 use crate::registry;
 use anyhow::Context;
 use clap::Args;
@@ -16,6 +17,7 @@ use fibula::live::Settings;
 use fibula::{Address, Error, ErrorKind, Rib};
 use fibula_io::trace::{self, TraceKind};
 use fibula_io::update::Timed;
+use fibula_kit::plot::Kind;
 use fibula_lab::replay::{Flap, ReplayOptions, Stream, replay};
 use std::io::Write;
 use std::str::FromStr;
@@ -73,7 +75,17 @@ pub(crate) struct Arguments {
     on_table: OnTable,
     #[command(flatten)]
     building: Building,
+    #[command(flatten)]
+    plotted: Plotted,
 }
+
+/// What is drawn: the readers' speed before, during and after the changes.
+const AXES: Axes = Axes {
+    kind: Kind::Bars,
+    x: "engine",
+    y: &["mlps_before", "mlps_during", "mlps_after"],
+    by: &["family", "table"],
+};
 
 /// The rate of updates.
 #[derive(Clone, Copy, Debug)]
@@ -138,7 +150,7 @@ impl Arguments {
                 TimedChanges { ipv4: timeless(ipv4), ipv6: timeless(ipv6) }
             }
         };
-        let mut printer = output.printer();
+        let mut printer = output.printer().plotted(self.plotted.with(AXES));
         let mut run = Run { arguments: &self, card, printer: &mut printer, replayed: false, right: true };
         run.family(&tables.ipv4, &updates.ipv4)?;
         run.family(&tables.ipv6, &updates.ipv6)?;

@@ -4,6 +4,7 @@ use super::common::{ToFile, each_table};
 use crate::commands::measuring::{engines, tell_all, traces};
 use crate::exit::Verdict;
 use crate::output::Output;
+use crate::plotted::{Axes, Plotted};
 use crate::reading::Reading;
 use crate::registry;
 use clap::Args;
@@ -11,6 +12,7 @@ use fibula::{Address, Rib};
 use fibula_io::generate::{self, NextHopModel, Size};
 use fibula_io::table::Tables;
 use fibula_io::trace::TraceKind;
+use fibula_kit::plot::Kind;
 use fibula_lab::Refusal;
 use fibula_lab::study::{EngineStudy, StudyOptions, growth_rows, study_engines};
 use indicatif::ProgressBar;
@@ -62,7 +64,12 @@ pub(crate) struct Arguments {
     updates: usize,
     #[command(flatten)]
     file: ToFile,
+    #[command(flatten)]
+    plotted: Plotted,
 }
+
+/// What is drawn: the speed on the made tables that grow.
+const AXES: Axes = Axes { kind: Kind::Lines, x: "prefixes", y: &["mlps"], by: &["engine", "family"] };
 
 /// An engine that refused one of the tables.
 #[derive(Serialize)]
@@ -103,6 +110,10 @@ impl Arguments {
         });
         let rows = growth_rows(&studies);
         output.rows_and_refused(&rows, refused.clone())?;
+        if let Some(mut plot) = self.plotted.with(AXES) {
+            rows.iter().filter(|row| row.table == GROWING).try_for_each(|row| plot.add(row))?;
+            plot.write()?;
+        }
         self.file
             .evidence
             .write("growth", |evidence| evidence.add(&rows).and_then(|()| evidence.add(refused)))?;
