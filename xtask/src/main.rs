@@ -18,6 +18,7 @@ mod hdl;
 mod instructions;
 mod lint;
 mod packages;
+mod page;
 mod pages;
 mod python;
 mod router;
@@ -39,6 +40,7 @@ usage: cargo xtask COMMAND
           --arm: those of 64-bit Arm, in an emulator, which no other command counts
   api     the public items of the published crates, against docs/public-api; --record writes them there
   bpf     the XDP programs, compiled by clang, against the objects that are committed; --record writes them there
+  page    the module with which the page of `fibula serve` reads files in a browser; `page test`: the page in a browser
   python  the Python package: its code checked, its wheel built, installed under target/ and tested, with DuckDB's extension
   router-full  the router with FRR and a full table, compared and timed, in namespaces (root); --minutes N of changes (1)
   duckdb  DuckDB's extension, as target/duckdb/fibula.duckdb_extension
@@ -71,6 +73,8 @@ fn command(arguments: &[String]) -> Result<()> {
         ("instructions", rest) => instructions::from_arguments(rest),
         ("api", rest) => api::from_arguments(rest),
         ("bpf", rest) => bpf::from_arguments(rest),
+        ("page", []) => page::build(),
+        ("page", [what]) if what == "test" => page::test(),
         ("python", []) => python::set_up().and_then(|()| python::test()),
         ("router-full", rest) => router::from_arguments(rest),
         ("duckdb", []) => duckdb::build(),

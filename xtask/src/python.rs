@@ -19,6 +19,9 @@ const EARLIER: [(&str, &str, &str); 2] = [
     ("python/requirements-polars.txt", "earlier-polars", "tests/test_polars.py"),
 ];
 
+/// The tests of the page, which are Python too.
+const PAGE: &str = "../crates/fibula-page/tests";
+
 /// Where wheels are built.
 const WHEELS: &str = "target/wheels";
 
@@ -28,7 +31,7 @@ fn environment() -> PathBuf {
 }
 
 /// A program of the environment, run in the package's folder.
-fn tool(name: &str, arguments: &[&str]) -> Command {
+pub(crate) fn tool(name: &str, arguments: &[&str]) -> Command {
     let mut command = Command::new(environment().join("bin").join(name));
     command.args(arguments).current_dir(root().join("python"));
     command
@@ -65,7 +68,7 @@ pub(crate) fn set_up() -> Result<()> {
 
 /// Installs what a list names, unless that was done before: into the environment, or without
 /// dependencies into a folder of its own.
-fn install(list: &str, folder: Option<PathBuf>) -> Result<()> {
+pub(crate) fn install(list: &str, folder: Option<PathBuf>) -> Result<()> {
     let wanted = root().join(list);
     let installed = environment().join(wanted.file_name().context("a list is a file")?);
     let text = std::fs::read_to_string(&wanted).with_context(|| list.to_owned())?;
@@ -93,8 +96,8 @@ fn install(list: &str, folder: Option<PathBuf>) -> Result<()> {
 /// Checks the Python code, builds the wheel and DuckDB's extension, and tests them. Warnings are
 /// errors.
 pub(crate) fn test() -> Result<()> {
-    run(&mut tool("ruff", &["check"]))?;
-    run(&mut tool("ruff", &["format", "--check"]))?;
+    run(&mut tool("ruff", &["check", ".", PAGE]))?;
+    run(&mut tool("ruff", &["format", "--check", ".", PAGE]))?;
     let wheels = root().join(WHEELS);
     // An old wheel of another name would be installed too.
     if wheels.exists() {

@@ -1,7 +1,7 @@
 //! Installs what the tests need and the machine lacks, and prints it.
 
 use crate::run::{output, root, run, works};
-use crate::{aarch64, bpf, python};
+use crate::{aarch64, bpf, page, python};
 use anyhow::{Context, Result, bail};
 use cargo_metadata::MetadataCommand;
 use std::path::PathBuf;
@@ -27,7 +27,8 @@ pub(crate) fn all() -> Result<()> {
     takers()?;
     cargo_fuzz()?;
     nvrtc()?;
-    python::set_up()
+    python::set_up()?;
+    page::set_up()
 }
 
 /// A target whose processors have 32 bits.
@@ -88,7 +89,7 @@ fn compilers() -> Result<()> {
 }
 
 /// What else the tests of libfibula compile with.
-fn clang() -> Result<()> {
+pub(crate) fn clang() -> Result<()> {
     if works("clang++", &["--version"]) && works("nm", &["--version"]) {
         return Ok(());
     }

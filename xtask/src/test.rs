@@ -1,7 +1,7 @@
 //! `cargo xtask test`: everything. What is most likely to fail comes first.
 
 use crate::run::{DEFAULT_FEATURES, FEATURES, LARGE, cargo, host, nightly, root, run};
-use crate::{aarch64, api, bpf, fuzz, hdl, instructions, lint, packages, python, setup};
+use crate::{aarch64, api, bpf, fuzz, hdl, instructions, lint, packages, page, python, setup};
 use anyhow::{Context, Result, bail};
 use std::fs::File;
 use std::process::{Command, Stdio};
@@ -14,11 +14,12 @@ type Stage = (&'static str, fn() -> Result<()>);
 const FIRST: [Stage; 1] = [("lint and set-up", lint_and_set_up)];
 
 /// The stages of the library, the command line and what they are made of.
-const MAIN: [Stage; 6] = [
+const MAIN: [Stage; 7] = [
     ("packages", packages::check),
     ("public surface", api::check),
     ("XDP programs", bpf::check),
     ("tests", tests),
+    ("page", page::test),
     ("hardware", hdl::quick),
     ("instructions", instructions::check),
 ];

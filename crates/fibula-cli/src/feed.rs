@@ -9,8 +9,10 @@ use fibula_io::mrt::bmp::{Policy, Station, Told};
 use fibula_io::mrt::{Event, Events, looks_like};
 use fibula_io::{Damage, Kind, Source, ris_live};
 use std::collections::HashSet;
+use std::convert::Infallible;
 use std::io::Read;
 use std::net::IpAddr;
+use std::str::FromStr;
 
 /// [`Policy`] on the command line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -27,6 +29,41 @@ impl From<PolicyName> for Policy {
         match name {
             PolicyName::Pre => Self::Pre,
             PolicyName::Post => Self::Post,
+        }
+    }
+}
+
+/// Where changes come from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Feed {
+    /// A file or a pipe.
+    Input(String),
+    /// Routers that connect to this address and speak BMP.
+    Bmp(String),
+}
+
+impl FromStr for Feed {
+    type Err = Infallible;
+
+    fn from_str(text: &str) -> Result<Self, Infallible> {
+        Ok(match text.strip_prefix("bmp:") {
+            Some(address) => Self::Bmp(address.to_owned()),
+            None => Self::Input(text.to_owned()),
+        })
+    }
+}
+
+impl Feed {
+    /// Follows it to its end; routers until the process is ended.
+    pub(crate) fn follow(
+        &self,
+        reading: &Reading,
+        policy: PolicyName,
+        listener: &mut impl Listener,
+    ) -> anyhow::Result<Verdict> {
+        match self {
+            Self::Input(path) => input(&Source::from(path.as_str()), reading, listener),
+            Self::Bmp(address) => station(address, policy, listener),
         }
     }
 }

@@ -1,7 +1,10 @@
 //! The service as a process: it says where it listens, reads again on SIGHUP, and ends by SIGTERM.
 #![cfg(all(feature = "serve", target_os = "linux"))]
 
-use rustix::process::{Pid, Signal, kill_process};
+mod feeds;
+
+use feeds::{message, monitoring};
+use rustix::process::{Pid, Resource, Rlimit, Signal, getrlimit, kill_process, setrlimit};
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -88,6 +91,83 @@ fn it_reads_again_on_sighup_and_ends_by_sigterm() {
         std::thread::sleep(Duration::from_millis(10));
     };
     assert_eq!(status.code(), Some(0));
+}
+
+/// Asks until the answer has this in it: a feed is followed beside the questions.
+fn until(service: &Service, target: &str, expected: &str) {
+    let end = Instant::now() + Duration::from_mins(1);
+    loop {
+        let answer = service.get(target);
+        if answer.contains(expected) {
+            return;
+        }
+        assert!(Instant::now() < end, "{expected} is not in {answer}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+#[test]
+fn feeds_are_tables_that_change() {
+    let folder = tempfile::tempdir().unwrap();
+    let pipe = folder.path().join("pipe");
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let feed = format!("mine={}", pipe.display());
+    let mut service = Service::start(&["--follow", &feed, "--follow", "bmp:127.0.0.1:0"]);
+    let mut line = String::new();
+    service.told.read_line(&mut line).unwrap();
+    let address = line.trim().strip_prefix("fibula: listening at ").unwrap_or_else(|| panic!("{line}"));
+    let mut writer = fs::File::options().write(true).open(&pipe).unwrap();
+    writer.write_all(message("10.0.0.0/8", Some("192.0.2.1")).as_bytes()).unwrap();
+    let question = "/v1/lookup?table=mine&addr=10.1.2.3";
+    until(&service, question, r#""prefix":"10.0.0.0/8","next_hop":"192.0.2.1""#);
+    writer.write_all(message("10.0.0.0/8", None).as_bytes()).unwrap();
+    until(&service, question, r#""prefix":null"#);
+    // A router, whose table goes with it.
+    let mut router = TcpStream::connect(address).unwrap();
+    router.write_all(&monitoring()).unwrap();
+    let question = "/v1/lookup?table=127.0.0.1&addr=198.51.100.7";
+    until(&service, question, r#""prefix":"198.51.100.0/24","next_hop":"203.0.113.1""#);
+    drop(router);
+    until(&service, question, "no table");
+}
+
+#[test]
+fn ten_thousand_connections_are_kept_and_answered() {
+    const WANTED: u64 = 10_000;
+    /// The files that a process has besides, those of the tests that run at the same time included.
+    const OTHERS: u64 = 200;
+    let limit = getrlimit(Resource::Nofile);
+    setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit }).unwrap();
+    let count = WANTED.min(limit.maximum.unwrap_or(u64::MAX).saturating_sub(OTHERS));
+    if count < WANTED {
+        eprintln!("{count} connections: the system allows no more");
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("rib.txt");
+    fs::write(&path, "10.0.0.0/8 AS1\n").unwrap();
+    let most = (count + OTHERS).to_string();
+    let service = Service::start(&["-t", path.to_str().unwrap(), "--max-connections", &most]);
+    let mut streams: Vec<TcpStream> =
+        (0..count).map(|_| TcpStream::connect(&service.address).unwrap()).collect();
+    // Twice on each: none was ended meanwhile.
+    for _ in 0..2 {
+        for stream in &mut streams {
+            stream.write_all(b"GET /v1/lookup?addr=10.0.0.1 HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
+        }
+        for stream in &mut streams {
+            let mut answer = String::new();
+            let mut reader = BufReader::new(stream);
+            while !answer.ends_with("]\n") {
+                assert!(reader.read_line(&mut answer).unwrap() > 0, "{answer}");
+            }
+            assert!(answer.starts_with("HTTP/1.1 200") && answer.contains("\"next_hop\":\"1\""), "{answer}");
+        }
+    }
+    let status = fs::read_to_string(format!("/proc/{}/status", service.child.id())).unwrap();
+    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+    let peak: u64 = peak.trim().trim_end_matches(" kB").parse().unwrap();
+    eprintln!("{count} connections: {peak} KiB at most");
+    assert!(peak < 100_000 + count * 32, "{peak} KiB for {count} connections");
 }
 
 #[test]

@@ -44,4 +44,4 @@ pub use figure::Figure;
 pub use map::Map;
 pub use palette::{Entry, Palette, Rgb};
 pub use raster::Raster;
-pub use view::{SIZES, View};
+pub use view::{SIZES, View, unicast_block};

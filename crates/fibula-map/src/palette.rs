@@ -73,7 +73,8 @@ impl Palette {
     }
 
     /// Returns whether a share of the addresses belongs to each class.
-    pub(crate) fn has_shares(&self) -> bool {
+    #[must_use]
+    pub fn has_shares(&self) -> bool {
         self.has_shares
     }
 

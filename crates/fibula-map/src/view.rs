@@ -2,7 +2,7 @@
 
 use crate::Error;
 use crate::hilbert::{self, Turn};
-use fibula::{Address, Prefix};
+use fibula::{Address, Prefix, Rib};
 
 /// A block of addresses as a square of pixels, in the order of the Hilbert curve.
 ///
@@ -35,6 +35,15 @@ pub(crate) struct Square {
     pub(crate) x: u32,
     pub(crate) y: u32,
     pub(crate) side: u32,
+}
+
+/// Returns the block of IPv6 that a map of a table shows unless told otherwise: 2000::/3, or all
+/// addresses if the table has something else alone. O(log n).
+#[must_use]
+pub fn unicast_block(rib: &Rib<u128>) -> Prefix<u128> {
+    let unicast = Prefix::containing(0x2 << 124, 3);
+    let is_there = rib.longest_cover(unicast).or(rib.covered(unicast).next()).is_some();
+    if is_there || rib.is_empty() { unicast } else { Prefix::ALL }
 }
 
 /// The sizes of a map's side, in pixels.

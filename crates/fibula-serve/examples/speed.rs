@@ -51,7 +51,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let server = thread::spawn(move || {
         let runtime = tokio::runtime::Runtime::new().expect("a runtime");
         runtime.block_on(async {
-            let server = Server::bind(settings, listen).await.expect("the table is good");
+            let server = Server::bind(settings, listen).expect("the table is good");
             send.send((server.address(), server.handle())).expect("main waits");
             server.run().await;
         });

@@ -1,15 +1,16 @@
 //! [`App`]: what all requests share, and the thread that follows the files.
 
 use crate::events::Events;
-use crate::files::Followed;
+use crate::feed::{self, Feeds, TICK};
+use crate::files::{Failure, Followed};
 use crate::metrics::Metrics;
-use crate::query::{Query, shortened};
 use crate::refusal::Refusal;
 use crate::served::Served;
 use crate::{Error, Settings, token};
 use fibula_io::Source;
 use fibula_io::rov::Vrps;
 use fibula_io::table::{ReadOptions, read};
+use fibula_page::{Comparisons, Query, shortened};
 use std::path::Path;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -20,11 +21,14 @@ use tokio::sync::watch;
 /// What all requests share.
 pub(crate) struct App {
     pub(crate) settings: Settings,
-    pub(crate) tables: Vec<(String, Followed<Served>)>,
+    /// The tables of files.
+    pub(crate) files: Vec<(String, Followed<Served>)>,
+    pub(crate) feeds: Feeds,
     pub(crate) vrps: Option<Followed<Vrps>>,
     pub(crate) token: Option<token::Token>,
     pub(crate) metrics: Metrics,
     pub(crate) events: Events,
+    pub(crate) comparisons: Comparisons,
     pub(crate) started: Instant,
     /// Whether the service ends.
     pub(crate) stop: watch::Sender<bool>,
@@ -35,37 +39,34 @@ pub(crate) struct App {
 impl App {
     /// Reads all files, and follows them in a thread of its own as long as this is there.
     pub(crate) fn start(settings: Settings) -> Result<Arc<Self>, Error> {
-        if settings.tables.is_empty() {
-            return Err(Error::new("no table to serve"));
-        }
-        let mut tables: Vec<(String, Followed<Served>)> = Vec::new();
+        let mut files: Vec<(String, Followed<Served>)> = Vec::new();
         for (name, path) in &settings.tables {
-            let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "_-.".contains(letter);
-            if name.is_empty() || !name.chars().all(is_plain) {
+            if name.is_empty() || feed::plain(name) != *name {
                 let what = "expected letters, digits, _, - and .";
                 return Err(Error::new(format_args!("the name {name:?} of a table: {what}")));
             }
-            if tables.iter().any(|(other, _)| other == name) {
+            if files.iter().any(|(other, _)| other == name) {
                 return Err(Error::new(format_args!("two tables are called {name}")));
             }
             let (options, called) = (settings.options.clone(), name.clone());
             let followed = Followed::open(path.clone(), move |path, generation| {
                 let source = Source::File(path.to_owned());
                 let loaded = read(&source, &options).map_err(|error| error.to_string())?;
-                let served = Served::new(&called, generation, loaded);
-                served.map_err(|error| format!("{source}: {error}"))
+                Ok(Served::new(&called, path, generation, loaded))
             });
-            tables.push((name.clone(), followed.map_err(Error::new)?));
+            files.push((name.clone(), followed.map_err(Error::new)?));
         }
         let vrps = settings.vrps.clone().map(|path| Followed::open(path, |path, _| payloads(path)));
         let token = settings.token_file.as_deref().map(token::Token::read).transpose()?;
         let (wake, woken) = channel();
         let app = Arc::new(Self {
             vrps: vrps.transpose().map_err(Error::new)?,
-            tables,
+            files,
+            feeds: Feeds::default(),
             token,
             metrics: Metrics::default(),
             events: Events::default(),
+            comparisons: Comparisons::default(),
             started: Instant::now(),
             stop: watch::Sender::new(false),
             wake: Mutex::new(wake),
@@ -84,6 +85,15 @@ impl App {
             }
         };
         thread::Builder::new().name("files".into()).spawn(follow).map_err(Error::new)?;
+        let fed = Arc::downgrade(&app);
+        let publish = move || {
+            while let Some(app) = fed.upgrade() {
+                app.feeds.publish(&app.events);
+                drop(app);
+                thread::sleep(TICK);
+            }
+        };
+        thread::Builder::new().name("feeds".into()).spawn(publish).map_err(Error::new)?;
         Ok(app)
     }
 
@@ -94,7 +104,7 @@ impl App {
     }
 
     fn follow(&self, asked: bool) {
-        for (_, table) in &self.tables {
+        for (_, table) in &self.files {
             if let Some(old) = table.follow(asked, self.settings.tell) {
                 self.events.replaced(&old, &table.get());
             }
@@ -104,30 +114,45 @@ impl App {
         }
     }
 
+    /// Returns all tables, as they are now.
+    pub(crate) fn tables(&self) -> Vec<Arc<Served>> {
+        self.files.iter().map(|(_, table)| table.get()).chain(self.feeds.tables()).collect()
+    }
+
     /// Returns the table that a request names by `parameter`, as it is now; the only one if it
     /// names none.
     pub(crate) fn table(&self, query: &Query<'_>, parameter: &str) -> Result<Arc<Served>, Refusal> {
-        match (query.get(parameter), self.tables.as_slice()) {
-            (Some(name), _) => self.named(name),
-            (None, [(_, only)]) => Ok(only.get()),
-            (None, _) => {
-                Err(Refusal::bad(format_args!("parameter {parameter} is missing: expected {}", self.names())))
+        if let Some(name) = query.get(parameter) {
+            return self.named(name);
+        }
+        match <[_; 1]>::try_from(self.tables()) {
+            Ok([only]) => Ok(only),
+            Err(all) => {
+                let names = names(&all);
+                Err(Refusal::bad(format_args!("parameter {parameter} is missing: expected {names}")))
             }
         }
     }
 
     /// Returns a table by its name, as it is now.
     pub(crate) fn named(&self, name: &str) -> Result<Arc<Served>, Refusal> {
-        let found = self.tables.iter().find(|(known, _)| known == name);
-        found.map(|(_, table)| table.get()).ok_or_else(|| {
-            Refusal::absent(format_args!("no table {:?}: expected {}", shortened(name), self.names()))
+        let all = self.tables();
+        let found = all.iter().find(|served| served.name == name);
+        found.map(Arc::clone).ok_or_else(|| {
+            let names = names(&all);
+            Refusal::absent(format_args!("no table {:?}: expected {names}", shortened(name)))
         })
     }
 
-    fn names(&self) -> String {
-        let names: Vec<&str> = self.tables.iter().map(|(name, _)| name.as_str()).collect();
-        names.join(", ")
+    /// Returns why a table is older than its file.
+    pub(crate) fn failure(&self, name: &str) -> Option<Failure> {
+        self.files.iter().find(|(known, _)| known == name)?.1.failure()
     }
+}
+
+fn names(tables: &[Arc<Served>]) -> String {
+    let names: Vec<&str> = tables.iter().map(|served| served.name.as_str()).collect();
+    if names.is_empty() { "none yet".into() } else { names.join(", ") }
 }
 
 /// Reads RPKI payloads.

@@ -6,15 +6,14 @@
 
 use crate::app::App;
 use crate::channel::{Channel, PART, Parts, respond};
-use crate::files::Followed;
-use crate::query::{Query, prefix_of};
 use crate::refusal::Refusal;
-use crate::served::{Served, host};
+use crate::served::Served;
 use axum::extract::{Path, State};
 use axum::http::Uri;
 use axum::response::Response;
 use fibula::{IpPrefix, NextHop, NextHopInfo};
 use fibula_io::table::json_of;
+use fibula_page::{Query, host, prefix_of};
 use humantime::format_rfc3339_seconds;
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
@@ -43,10 +42,10 @@ fn answer(key: &str, value: Value) -> Response {
 
 /// Answers `/status`.
 pub(crate) async fn status(State(app): State<Arc<App>>, uri: Uri) -> Result<Response, Refusal> {
-    Query::of(&uri, PARAMETERS)?;
+    Query::of(uri.query(), PARAMETERS)?;
     let now = SystemTime::now();
     let begin = now.checked_sub(app.started.elapsed()).unwrap_or(now);
-    let loaded = app.tables.iter().map(|(_, table)| table.get().loaded).max().unwrap_or(begin);
+    let loaded = app.tables().iter().map(|served| served.loaded).max().unwrap_or(begin);
     let status = json!({
         "version": concat!("fibula ", env!("CARGO_PKG_VERSION")),
         "message": "tables of fibula",
@@ -59,22 +58,21 @@ pub(crate) async fn status(State(app): State<Arc<App>>, uri: Uri) -> Result<Resp
 
 /// Answers `/protocols/bgp`: a protocol for each table.
 pub(crate) async fn protocols(State(app): State<Arc<App>>, uri: Uri) -> Result<Response, Refusal> {
-    Query::of(&uri, PARAMETERS)?;
-    let about = |(name, table): &(String, Followed<Served>)| {
-        let served = table.get();
-        let routes = served.table.len();
+    Query::of(uri.query(), PARAMETERS)?;
+    let about = |served: &Arc<Served>| {
+        let (name, routes) = (&served.name, served.table.len());
         let about = json!({
             "protocol": name,
             "bird_protocol": "BGP",
             "table": name,
             "state": "up",
             "state_changed": time(served.loaded),
-            "description": table.path.display().to_string(),
+            "description": served.origin,
             "routes": { "imported": routes, "preferred": routes },
         });
         (name.clone(), about)
     };
-    Ok(answer("protocols", Value::Object(app.tables.iter().map(about).collect())))
+    Ok(answer("protocols", Value::Object(app.tables().iter().map(about).collect())))
 }
 
 /// Answers `/routes/protocol/{name}` and `/routes/table/{name}`: as many routes as an answer has at
@@ -84,7 +82,7 @@ pub(crate) async fn routes(
     Path(name): Path<String>,
     uri: Uri,
 ) -> Result<Response, Refusal> {
-    Query::of(&uri, PARAMETERS)?;
+    Query::of(uri.query(), PARAMETERS)?;
     let served = app.named(&name)?;
     let limit = app.settings.limits.rows;
     let (parts, channel) = Channel::new();
@@ -116,25 +114,24 @@ pub(crate) async fn net(
     Path(net): Path<String>,
     uri: Uri,
 ) -> Result<Response, Refusal> {
-    Query::of(&uri, PARAMETERS)?;
+    Query::of(uri.query(), PARAMETERS)?;
     Ok(found(&app, prefix_of("net", &net)?))
 }
 
 /// Answers `/routes/prefix`, as `/routes/net` does.
 pub(crate) async fn prefix(State(app): State<Arc<App>>, uri: Uri) -> Result<Response, Refusal> {
-    let query = Query::of(&uri, PREFIX)?;
+    let query = Query::of(uri.query(), PREFIX)?;
     Ok(found(&app, prefix_of("prefix", query.needed("prefix")?)?))
 }
 
 fn found(app: &App, asked: IpPrefix) -> Response {
-    let of = |(_, table): &(String, Followed<Served>)| {
-        let served = table.get();
+    let of = |served: &Arc<Served>| {
         let found = served.best(asked);
         // As BIRD's `show route for`: a prefix is that prefix or none.
         let found = found.filter(|&(prefix, _)| prefix == asked || host(asked).is_some());
-        found.map(|(prefix, next_hop)| route(&served, prefix, next_hop))
+        found.map(|(prefix, next_hop)| route(served, prefix, next_hop))
     };
-    let routes: Vec<Value> = app.tables.iter().filter_map(of).collect();
+    let routes: Vec<Value> = app.tables().iter().filter_map(of).collect();
     answer("routes", routes.into())
 }
 

@@ -68,10 +68,10 @@ pub(crate) async fn serve(app: &Arc<App>, router: Router, listener: TcpListener,
     let mut look = tokio::time::interval(LOOK);
     let most = app.settings.limits.connections;
     loop {
-        let is_full = all.len() >= most;
+        let is_full = tasks.len() >= most;
         tokio::select! {
             _ = stop.wait_for(|&stop| stop) => break,
-            Some(_) = tasks.join_next() => tidy(app, &mut all),
+            Some(_) = tasks.join_next() => count(app, &tasks),
             _ = look.tick() => end_overdue(app, &mut all),
             accepted = listener.accept(), if !is_full || all.iter().any(Connection::is_idle) => {
                 let Ok((stream, _)) = accepted else {
@@ -79,7 +79,10 @@ pub(crate) async fn serve(app: &Arc<App>, router: Router, listener: TcpListener,
                     tokio::time::sleep(LOOK).await;
                     continue;
                 };
-                tidy(app, &mut all);
+                // As rarely as may be: it looks at all of them.
+                if all.len() >= most {
+                    all.retain(|connection| !connection.task.is_finished());
+                }
                 if all.len() >= most {
                     end_idlest(app, &mut all);
                 }
@@ -88,7 +91,7 @@ pub(crate) async fn serve(app: &Arc<App>, router: Router, listener: TcpListener,
                 let (tls, router) = (tls.clone(), router.clone());
                 let connection = connection(Arc::clone(app), stream, tls, router, Arc::clone(&activity));
                 all.push(Connection { task: tasks.spawn(connection), activity });
-                app.metrics.connections.set(i64::try_from(all.len()).unwrap_or(i64::MAX));
+                count(app, &tasks);
             }
         }
     }
@@ -109,14 +112,14 @@ impl Connection {
     }
 }
 
-/// Forgets the connections that have ended.
-fn tidy(app: &App, all: &mut Vec<Connection>) {
-    all.retain(|connection| !connection.task.is_finished());
-    app.metrics.connections.set(i64::try_from(all.len()).unwrap_or(i64::MAX));
+/// Tells how many connections there are.
+fn count(app: &App, tasks: &JoinSet<()>) {
+    app.metrics.connections.set(i64::try_from(tasks.len()).unwrap_or(i64::MAX));
 }
 
-/// Ends the connections whose request takes too long.
-fn end_overdue(app: &App, all: &mut [Connection]) {
+/// Ends the connections whose request takes too long, and forgets those that have ended.
+fn end_overdue(app: &App, all: &mut Vec<Connection>) {
+    all.retain(|connection| !connection.task.is_finished());
     let now = app.started.elapsed().as_millis() as u64;
     let most = app.settings.limits.time.as_millis() as u64;
     for connection in all {

@@ -3,15 +3,16 @@
 use crate::app::App;
 use crate::channel::Channel;
 use crate::connections::Endless;
-use crate::difference::differences;
-use crate::query::Query;
 use crate::refusal::Refusal;
 use crate::served::Served;
 use axum::body::Bytes;
 use axum::extract::State;
 use axum::http::Uri;
 use axum::response::Response;
+use fibula::{IpPrefix, NextHop};
+use fibula_page::{Change, Difference, Query, differences};
 use serde_json::json;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::broadcast::{self, error::RecvError};
@@ -38,12 +39,32 @@ impl Events {
     /// Tells that a table was replaced, and the first of its changes. Without listeners nothing is
     /// compared.
     pub(crate) fn replaced(&self, old: &Served, new: &Served) {
+        if self.0.receiver_count() > 0 {
+            self.tell("reload", old, new, differences(old, new));
+        }
+    }
+
+    /// Tells that a feed has changed a table, and the first of the changes.
+    pub(crate) fn changed(&self, old: &Served, new: &Served, changes: &[Change]) {
         if self.0.receiver_count() == 0 {
             return;
         }
+        let prefixes: BTreeSet<IpPrefix> = changes.iter().map(|change| change.prefix).collect();
+        let differences = prefixes.into_iter().map(|prefix| Difference {
+            prefix,
+            before: old.table.get(prefix).copied(),
+            after: new.table.get(prefix).copied(),
+        });
+        let text =
+            |served: &Served, next_hop: Option<NextHop>| next_hop.map(|next_hop| served.text(next_hop));
+        let is_one = |one: &Difference| text(old, one.before) != text(new, one.after);
+        self.tell("changes", old, new, differences.filter(is_one));
+    }
+
+    fn tell(&self, event: &str, old: &Served, new: &Served, all: impl Iterator<Item = Difference>) {
         let mut changes = Vec::new();
         let (mut added, mut removed, mut changed) = (0_usize, 0_usize, 0_usize);
-        for (at, difference) in differences(old, new).enumerate() {
+        for (at, difference) in all.enumerate() {
             *match difference.change() {
                 "added" => &mut added,
                 "removed" => &mut removed,
@@ -56,12 +77,12 @@ impl Events {
             }
         }
         let told = (added + removed + changed).min(CHANGES);
-        let reload = json!({
+        let about = json!({
             "table": new.name, "generation": new.generation,
             "ipv4": new.table.len_ipv4(), "ipv6": new.table.len_ipv6(),
             "added": added, "removed": removed, "changed": changed, "told": told,
         });
-        let mut text = format!("event: reload\ndata: {reload}\n\n").into_bytes();
+        let mut text = format!("event: {event}\ndata: {about}\n\n").into_bytes();
         text.append(&mut changes);
         // Without listeners by now nobody misses it.
         let _ = self.0.send(text.into());
@@ -73,12 +94,11 @@ pub(crate) const PARAMETERS: &[&str] = &[];
 
 /// Answers `/v1/events`: first an event `table` for each table, then what happens.
 pub(crate) async fn events(State(app): State<Arc<App>>, uri: Uri) -> Result<Response, Refusal> {
-    Query::of(&uri, PARAMETERS)?;
+    Query::of(uri.query(), PARAMETERS)?;
     let mut happened = app.events.0.subscribe();
     let (parts, channel) = Channel::new();
     let mut first = Vec::new();
-    for (_, table) in &app.tables {
-        let table = table.get();
+    for table in app.tables() {
         let about = json!({ "table": table.name, "generation": table.generation });
         first.extend_from_slice(format!("event: table\ndata: {about}\n\n").as_bytes());
     }

@@ -3,6 +3,7 @@
 //!
 //! ```text
 //!  files ──▶ Followed<Served> ◀── a thread reads a file again when it is replaced
+//!  feeds ──▶ Feeds: two copies ◀── a thread publishes changes
 //!                 │ Arc: an answer is of one generation, whatever happens meanwhile
 //!  connections ──▶ routes ──▶ lookup, stream, listing, routes, differences, rov, events ...
 //! ```
@@ -16,9 +17,9 @@ mod app;
 mod bird;
 mod channel;
 mod connections;
-mod difference;
 mod error;
 mod events;
+mod feed;
 mod files;
 mod listed;
 mod listing;
@@ -26,7 +27,8 @@ mod lookup;
 mod media;
 mod metrics;
 mod openapi;
-mod query;
+mod page;
+mod race;
 mod refusal;
 mod routes;
 mod rov;
@@ -40,12 +42,13 @@ pub use routes::{ROUTES, Route};
 
 use app::App;
 use axum::Router;
+use fibula::{IpPrefix, NextHopInfo};
 use fibula_io::table::ReadOptions;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpSocket};
 
 /// Prints a line for whoever runs the service.
 pub type Tell = fn(std::fmt::Arguments<'_>);
@@ -53,7 +56,8 @@ pub type Tell = fn(std::fmt::Arguments<'_>);
 /// What is served, and how.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// The tables, each with its name: letters, digits, `_`, `-` and `.`.
+    /// The tables of files, each with its name: letters, digits, `_`, `-` and `.`. Others come by
+    /// [`Handle::change`].
     pub tables: Vec<(String, PathBuf)>,
     /// How tables are read.
     pub options: ReadOptions,
@@ -147,10 +151,13 @@ impl Server {
     ///
     /// # Errors
     /// If a file cannot be read, a name is none, or the address cannot be listened at.
-    pub async fn bind(settings: Settings, address: SocketAddr) -> Result<Self, Error> {
+    ///
+    /// # Panics
+    /// Outside of a runtime of tokio.
+    pub fn bind(settings: Settings, address: SocketAddr) -> Result<Self, Error> {
         let tls = settings.tls.as_ref().map(|(chain, key)| tls::acceptor(chain, key)).transpose()?;
         // Before the tables are read, which may take long: a port that is taken is told at once.
-        let listener = TcpListener::bind(address).await;
+        let listener = listen(address);
         let listener = listener.map_err(|error| Error::new(format_args!("{address}: {error}")))?;
         let app = App::start(settings)?;
         let router = routes::router(&app);
@@ -185,10 +192,31 @@ impl Server {
     }
 }
 
+/// Listens at an address. Many may connect at once: who finds the queue full waits for a second.
+fn listen(address: SocketAddr) -> std::io::Result<TcpListener> {
+    const QUEUE: u32 = 4096;
+    let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
+    socket.set_reuseaddr(true)?;
+    socket.bind(address)?;
+    socket.listen(QUEUE)
+}
+
 impl Handle {
     /// Reads all files again, in the thread that follows them.
     pub fn reload(&self) {
         self.app.reload();
+    }
+
+    /// Takes in what a feed tells: another value of a prefix, or none any more. It is seen within
+    /// some 20 ms. A table that there is not yet begins empty; what its name may not have is a
+    /// dash. A table of a file of that name stays as it is, and hides this one.
+    pub fn change(&self, table: &str, prefix: IpPrefix, value: Option<&NextHopInfo>) {
+        self.app.feeds.change(&feed::plain(table), prefix, value, &self.app.events);
+    }
+
+    /// Forgets a table of a feed.
+    pub fn forget(&self, table: &str) {
+        self.app.feeds.forget(&feed::plain(table));
     }
 
     /// Ends the service.

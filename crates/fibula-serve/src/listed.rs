@@ -2,20 +2,17 @@
 
 use crate::app::App;
 use crate::channel::{Channel, Rows};
-use crate::difference::differences;
 use crate::media::Media;
-use crate::query::Query;
 use crate::refusal::Refusal;
-use crate::served::Served;
 use crate::stream::GENERATION;
 use axum::extract::State;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Uri};
 use axum::response::Response;
-use fibula::{IpPrefix, NextHop};
+use fibula_page::{Query, Which, differences};
 use std::sync::Arc;
 
 /// The parameters of `/v1/routes`.
-pub(crate) const ROUTES: &[&str] = &["table", "covered-by", "covering", "limit"];
+pub(crate) const ROUTES: &[&str] = &["table", "covered-by", "covering", "value", "limit"];
 
 /// The parameters of `/v1/diff`.
 pub(crate) const DIFF: &[&str] = &["from", "to", "limit"];
@@ -23,45 +20,24 @@ pub(crate) const DIFF: &[&str] = &["from", "to", "limit"];
 /// Says that there are more rows than the answer has.
 const TRUNCATED: HeaderName = HeaderName::from_static("fibula-truncated");
 
-/// Which routes.
-#[derive(Clone, Copy)]
-enum Which {
-    All,
-    CoveredBy(IpPrefix),
-    Covering(IpPrefix),
-}
-
-impl Which {
-    fn of(self, served: &Served) -> Box<dyn Iterator<Item = (IpPrefix, NextHop)> + '_> {
-        let copied = |(prefix, &next_hop): (IpPrefix, &NextHop)| (prefix, next_hop);
-        match self {
-            Self::All => Box::new(served.table.iter().map(copied)),
-            Self::CoveredBy(prefix) => Box::new(served.table.covered(prefix).map(copied)),
-            Self::Covering(prefix) => Box::new(served.table.covering(prefix).map(copied)),
-        }
-    }
-}
-
 /// Answers `/v1/routes`.
 pub(crate) async fn routes(
     State(app): State<Arc<App>>,
     uri: Uri,
     headers: HeaderMap,
 ) -> Result<Response, Refusal> {
-    let query = Query::of(&uri, ROUTES)?;
+    let query = Query::of(uri.query(), ROUTES)?;
     let served = app.table(&query, "table")?;
-    let which = match (query.prefix("covered-by")?, query.prefix("covering")?) {
-        (None, None) => Which::All,
-        (Some(prefix), None) => Which::CoveredBy(prefix),
-        (None, Some(prefix)) => Which::Covering(prefix),
-        (Some(_), Some(_)) => return Err(Refusal::bad("covered-by and covering are given both")),
-    };
+    let which = Which::asked(&query)?;
     let answer = Answer::of(&app, &query, &headers)?;
-    let is_truncated = which.of(&served).nth(answer.limit).is_some();
+    let (limit, asked, of) = (answer.limit, which.clone(), Arc::clone(&served));
+    // To find those of a value, all routes are walked.
+    let is_truncated = tokio::task::spawn_blocking(move || of.routes(&asked).nth(limit).is_some());
+    let is_truncated = is_truncated.await.map_err(|_| Refusal::bug())?;
     let mut response = answer.write({
         let served = Arc::clone(&served);
         move |limit, rows| {
-            which.of(&served).take(limit).all(|(prefix, next_hop)| {
+            served.routes(&which).take(limit).all(|(prefix, next_hop)| {
                 rows.row(|out| {
                     out.push(b'{');
                     served.write_route(out, Some((prefix, next_hop)));
@@ -83,7 +59,7 @@ pub(crate) async fn diff(
     uri: Uri,
     headers: HeaderMap,
 ) -> Result<Response, Refusal> {
-    let query = Query::of(&uri, DIFF)?;
+    let query = Query::of(uri.query(), DIFF)?;
     let [from, to] = [app.named(query.needed("from")?)?, app.named(query.needed("to")?)?];
     let answer = Answer::of(&app, &query, &headers)?;
     let limit = answer.limit;

@@ -2,13 +2,12 @@
 
 use crate::app::App;
 use crate::channel::respond;
-use crate::files::Followed;
-use crate::query::Query;
 use crate::refusal::Refusal;
 use crate::served::Served;
 use axum::extract::State;
 use axum::http::Uri;
 use axum::response::Response;
+use fibula_page::Query;
 use humantime::format_rfc3339_seconds;
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
@@ -18,36 +17,26 @@ pub(crate) const PARAMETERS: &[&str] = &[];
 
 /// Answers `/v1/tables`.
 pub(crate) async fn tables(State(app): State<Arc<App>>, uri: Uri) -> Result<Response, Refusal> {
-    Query::of(&uri, PARAMETERS)?;
-    let rows: Vec<Value> = app.tables.iter().map(|(_, table)| about(table)).collect();
+    Query::of(uri.query(), PARAMETERS)?;
+    let rows: Vec<Value> = app.tables().iter().map(|served| about(&app, served)).collect();
     Ok(respond(Value::from(rows).to_string(), "application/json"))
 }
 
-fn about(followed: &Followed<Served>) -> Value {
-    let served = followed.get();
-    let (ipv4, ipv6) = served.table.engines();
-    let failure = followed.failure();
-    json!({
-        "table": served.name,
-        "file": followed.path.display().to_string(),
-        "format": served.format,
-        "generation": served.generation,
-        "loaded": format_rfc3339_seconds(served.loaded).to_string(),
-        "routes": { "ipv4": served.table.len_ipv4(), "ipv6": served.table.len_ipv6() },
-        "values": served.next_hops.len(),
-        "engine": { "ipv4": ipv4, "ipv6": ipv6 },
-        "bytes": served.table.memory().total(),
-        "report": served.notes,
-        "error": failure.as_ref().map(|failure| &failure.what),
-        "error_since": failure.map(|failure| format_rfc3339_seconds(failure.since).to_string()),
-    })
+fn about(app: &App, served: &Served) -> Value {
+    let failure = app.failure(&served.name);
+    let mut about = served.about();
+    about["file"] = served.origin.clone().into();
+    about["loaded"] = format_rfc3339_seconds(served.loaded).to_string().into();
+    about["error"] = failure.as_ref().map(|failure| failure.what.clone()).into();
+    about["error_since"] = failure.map(|failure| format_rfc3339_seconds(failure.since).to_string()).into();
+    about
 }
 
 /// Answers `/healthz`: all tables answer as soon as anything does. It says `stale` where a file
 /// could not be read, so that what answers is older than the file.
 pub(crate) async fn health(State(app): State<Arc<App>>, uri: Uri) -> Result<Response, Refusal> {
-    Query::of(&uri, PARAMETERS)?;
-    let failures = app.tables.iter().filter_map(|(name, table)| Some((name.clone(), table.failure()?)));
+    Query::of(uri.query(), PARAMETERS)?;
+    let failures = app.files.iter().filter_map(|(name, table)| Some((name.clone(), table.failure()?)));
     let payloads = app.vrps.iter().filter_map(|vrps| Some(("--vrps".to_owned(), vrps.failure()?)));
     let errors: Map<String, Value> =
         failures.chain(payloads).map(|(name, failure)| (name, failure.what.into())).collect();

@@ -2,11 +2,11 @@
 
 use crate::app::App;
 use crate::channel::respond;
-use crate::query::Query;
 use crate::refusal::Refusal;
 use axum::extract::State;
 use axum::http::{StatusCode, Uri};
 use axum::response::Response;
+use fibula_page::Query;
 use prometheus_client::encoding::text::encode;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
@@ -86,7 +86,7 @@ impl Metrics {
 
 /// Answers `/metrics`.
 pub(crate) async fn metrics(State(app): State<Arc<App>>, uri: Uri) -> Result<Response, Refusal> {
-    Query::of(&uri, crate::listing::PARAMETERS)?;
+    Query::of(uri.query(), crate::listing::PARAMETERS)?;
     let mut text = String::new();
     encode(&mut text, &registry(&app))
         .map_err(|error| Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, error))?;
@@ -110,18 +110,21 @@ fn registry(app: &App) -> Registry {
     let (generations, stale, bytes) =
         (PerTable::<Gauge>::default(), PerTable::<Gauge>::default(), PerTable::<Gauge>::default());
     let failures = PerTable::<Counter>::default();
-    for (name, table) in &app.tables {
-        let (served, label) = (table.get(), [("table", name.clone())]);
+    for served in app.tables() {
+        let name = &served.name;
+        let label = [("table", name.clone())];
         for (family, count) in [("ipv4", served.table.len_ipv4()), ("ipv6", served.table.len_ipv6())] {
             routes.get_or_create(&[("table", name.clone()), ("family", family.into())]).set(gauge(count));
         }
         generations.get_or_create(&label).set(served.generation.cast_signed());
-        stale.get_or_create(&label).set(table.failure().is_some().into());
+        stale.get_or_create(&label).set(app.failure(name).is_some().into());
         bytes.get_or_create(&label).set(gauge(served.table.memory().total()));
-        failures.get_or_create(&label).inc_by(table.failures());
+    }
+    for (name, file) in &app.files {
+        failures.get_or_create(&[("table", name.clone())]).inc_by(file.failures());
     }
     registry.register("routes", "Routes of a table", routes);
-    registry.register("generation", "Times that a table's file was read", generations);
+    registry.register("generation", "Times that a table was read or changed", generations);
     registry.register("stale", "Whether a table is older than its file, which cannot be read", stale);
     registry.register_with_unit("table", "Memory of a table", Unit::Bytes, bytes);
     registry.register("failed_reads", "Times that a table's file could not be read", failures);

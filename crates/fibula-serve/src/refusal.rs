@@ -39,6 +39,13 @@ impl Refusal {
     }
 }
 
+/// What is said of a question is that it is wrong.
+impl From<String> for Refusal {
+    fn from(what: String) -> Self {
+        Self::bad(what)
+    }
+}
+
 impl IntoResponse for Refusal {
     fn into_response(self) -> Response {
         let mut response = Response::new(Body::from(self.json()));

@@ -3,7 +3,7 @@
 use crate::app::App;
 use crate::metrics::PerRoute;
 use crate::refusal::Refusal;
-use crate::{bird, events, listed, listing, lookup, metrics, openapi, rov, stream};
+use crate::{bird, events, listed, listing, lookup, metrics, openapi, page, race, rov, stream};
 use axum::Router;
 use axum::extract::{Request, State};
 use axum::handler::Handler;
@@ -31,7 +31,7 @@ const fn route(method: &'static str, path: &'static str, parameters: &'static [&
     Route { method, path, parameters }
 }
 
-/// All routes.
+/// All routes but the files of the page.
 pub const ROUTES: &[Route] = &[
     route("GET", "/v1/lookup", lookup::PARAMETERS),
     route("POST", "/v1/lookup", stream::PARAMETERS),
@@ -39,6 +39,10 @@ pub const ROUTES: &[Route] = &[
     route("GET", "/v1/routes", listed::ROUTES),
     route("GET", "/v1/diff", listed::DIFF),
     route("GET", "/v1/rov", rov::PARAMETERS),
+    route("GET", "/v1/figures", page::FIGURES),
+    route("GET", "/v1/legend", page::LEGEND),
+    route("GET", "/v1/tile", page::TILE),
+    route("GET", "/v1/engines", race::PARAMETERS),
     route("GET", "/v1/events", events::PARAMETERS),
     route("GET", "/metrics", listing::PARAMETERS),
     route("GET", "/healthz", listing::PARAMETERS),
@@ -54,7 +58,7 @@ pub const ROUTES: &[Route] = &[
 /// The path that needs no token: a supervisor asks it, and it tells no routes.
 const OPEN: &str = "/healthz";
 
-/// Returns the router of all routes. A page of its own is one more [`MethodRouter`] here.
+/// Returns the router of all routes, and of the page.
 pub(crate) fn router(app: &Arc<App>) -> Router {
     let add = |router: Router<Arc<App>>, path: &'static str, methods: MethodRouter<Arc<App>>| {
         let gate = Gate { app: Arc::clone(app), metrics: app.metrics.route(path), is_open: path == OPEN };
@@ -69,6 +73,10 @@ pub(crate) fn router(app: &Arc<App>) -> Router {
         ("/v1/routes", get(listed::routes)),
         ("/v1/diff", get(listed::diff)),
         ("/v1/rov", get(rov::rov)),
+        ("/v1/figures", get(page::figures)),
+        ("/v1/legend", get(page::legend)),
+        ("/v1/tile", get(page::tile)),
+        ("/v1/engines", get(race::engines)),
         ("/v1/events", get(events::events)),
         ("/metrics", get(metrics::metrics)),
         (OPEN, get(listing::health)),
@@ -84,7 +92,7 @@ pub(crate) fn router(app: &Arc<App>) -> Router {
     let nowhere = Gate { app: Arc::clone(app), metrics: app.metrics.route("other"), is_open: false };
     let fallback = (|| async { Refusal::absent("nothing is at this path: see /openapi.json") })
         .layer(from_fn_with_state(Arc::new(nowhere), pass));
-    router
+    page::files(router)
         .fallback_service(fallback.with_state(()))
         .layer(CatchPanicLayer::custom(panicked))
         .with_state(Arc::clone(app))

@@ -2,13 +2,13 @@
 
 use crate::app::App;
 use crate::channel::respond;
-use crate::query::{Query, prefix_of};
 use crate::refusal::Refusal;
 use axum::extract::State;
 use axum::http::Uri;
 use axum::response::Response;
 use fibula::IpPrefix;
 use fibula_io::rov::{Origins, Vrps};
+use fibula_page::{Query, prefix_of};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ pub(crate) const PARAMETERS: &[&str] = &["table", "prefix", "origin"];
 /// Answers with a row for each origin: the one that is given, or those that the table has for the
 /// longest route that covers the prefix.
 pub(crate) async fn rov(State(app): State<Arc<App>>, uri: Uri) -> Result<Response, Refusal> {
-    let query = Query::of(&uri, PARAMETERS)?;
+    let query = Query::of(uri.query(), PARAMETERS)?;
     let Some(vrps) = &app.vrps else {
         return Err(Refusal::absent("no RPKI payloads: the service was started without --vrps"));
     };

@@ -34,6 +34,7 @@ fn check(document: &Value, schema: &Value, value: &Value) -> Result<(), String> 
     for (keyword, told) in fields {
         let kind_of = |kind: &str| match kind {
             "string" => value.is_string(),
+            "number" => value.is_number(),
             "integer" => value.is_i64() || value.is_u64(),
             "boolean" => value.is_boolean(),
             "object" => value.is_object(),
@@ -143,6 +144,9 @@ fn answers_have_the_shape_that_the_document_says() {
         ("/v1/routes", "/v1/routes?table=rib"),
         ("/v1/routes", "/v1/routes?table=none"),
         ("/v1/diff", "/v1/diff?from=rib&to=as"),
+        ("/v1/figures", "/v1/figures?table=rib"),
+        ("/v1/legend", "/v1/legend?table=rib"),
+        ("/v1/legend", "/v1/legend?table=rib&by=routes"),
         ("/v1/rov", "/v1/rov?table=as&prefix=10.0.0.0/8"),
         ("/v1/rov", "/v1/rov?prefix=10.0.0.0/8&origin=64500"),
         ("/healthz", "/healthz"),
@@ -164,7 +168,7 @@ fn answers_have_the_shape_that_the_document_says() {
         }
     }
     // Those of other formats have tests of their own.
-    let others = ["/v1/events", "/metrics"];
+    let others = ["/v1/engines", "/v1/events", "/v1/tile", "/metrics"];
     for route in ROUTES {
         assert!(answered.contains(route.path) || others.contains(&route.path), "{}", route.path);
     }

@@ -7,6 +7,7 @@
 mod debian;
 mod tools;
 
+use crate::page;
 use crate::run::{cargo, output, root, run};
 use anyhow::{Context, Result};
 use cargo_metadata::MetadataCommand;
@@ -95,7 +96,8 @@ impl Dist {
         let target = if triple.ends_with("gnu") { format!("{triple}.{GLIBC}") } else { triple.to_owned() };
         let mut build = Command::new("cargo");
         build.args(["zigbuild", "--release", "--locked", "--package", "fibula-cli", "--features", features]);
-        run(self.reproducible(build.args(["--target", &target])))?;
+        build.args(["--target", &target]).env(page::VARIABLE, page::module()?);
+        run(self.reproducible(&mut build))?;
         Ok(self.build.join(triple).join("release/fibula"))
     }
 

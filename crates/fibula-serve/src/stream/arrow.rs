@@ -11,7 +11,7 @@ use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use axum::body::Bytes;
 use axum::http::StatusCode;
 use fibula::NextHop;
-use fibula_arrow::{How, Invalid, addresses, lookup_counted, prefixes};
+use fibula_arrow::{How, Invalid, addresses, prefixes};
 use fibula_io::caught;
 use std::sync::Arc;
 
@@ -72,10 +72,10 @@ impl Batches {
         column: &dyn Array,
         first: u64,
     ) -> Result<(), Refusal> {
-        let found = lookup_counted(column, &served.views, &how()).map_err(|error| refused(error, first))?;
+        let found = served.lookup(column, &how()).map_err(|error| refused(error, first))?;
         let texts = self.has_prefix.then(|| prefixes(column, &served.table, &how()));
         let texts = texts.transpose().map_err(|error| refused(error, first))?;
-        self.batch(served, texts, &found.0)
+        self.batch(served, texts, &found)
     }
 
     /// Answers the rows of a block of text.

@@ -2,8 +2,8 @@
 
 use super::asked::Asked;
 use crate::media::Media;
-use crate::query::{NO_ADDRESS, shortened};
 use crate::refusal::Refusal;
+use fibula_page::{NO_ADDRESS, shortened};
 use memchr::{memchr, memchr2};
 use serde_json::Value;
 

@@ -16,7 +16,6 @@ mod output;
 use crate::app::App;
 use crate::channel::{Channel, Cut, PART, Parts};
 use crate::media::Media;
-use crate::query::Query;
 use crate::refusal::Refusal;
 use crate::served::Served;
 use arrow::{Batches, Decoder};
@@ -27,6 +26,7 @@ use axum::extract::{Request, State};
 use axum::http::header::CONTENT_LENGTH;
 use axum::http::{HeaderName, HeaderValue, StatusCode};
 use axum::response::Response;
+use fibula_page::Query;
 use hyper::body::Body as _;
 use input::Input;
 use output::Output;
@@ -49,7 +49,7 @@ const PARTING: Duration = Duration::from_millis(50);
 /// Answers the addresses of a body, in order.
 pub(crate) async fn lookup(State(app): State<Arc<App>>, request: Request) -> Result<Response, Refusal> {
     let (head, body) = request.into_parts();
-    let query = Query::of(&head.uri, PARAMETERS)?;
+    let query = Query::of(head.uri.query(), PARAMETERS)?;
     let served = app.table(&query, "table")?;
     let asked = Media::of_body(&head.headers)?;
     let offered = [Media::Json, Media::Ndjson, Media::Text, Media::Arrow];

@@ -4,8 +4,9 @@ use super::arrow::Batches;
 use super::asked::Asked;
 use crate::media::Media;
 use crate::refusal::Refusal;
-use crate::served::{Served, write_prefix};
+use crate::served::Served;
 use axum::body::Bytes;
+use fibula_page::write_prefix;
 
 /// Writes answers.
 pub(super) enum Output {

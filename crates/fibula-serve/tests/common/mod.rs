@@ -29,7 +29,7 @@ pub fn try_start(settings: Settings) -> Result<Service, String> {
     let thread = thread::spawn(move || {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
         runtime.unwrap().block_on(async move {
-            match Server::bind(settings, "127.0.0.1:0".parse().unwrap()).await {
+            match Server::bind(settings, "127.0.0.1:0".parse().unwrap()) {
                 Ok(server) => {
                     send.send(Ok((server.address().unwrap(), server.handle()))).unwrap();
                     server.run().await;

@@ -5,7 +5,7 @@ use super::lines::{Line, Lines, blocks};
 use super::{mapped, no_address};
 use crate::addresses::Addresses;
 use crate::exit::{Verdict, tell};
-use crate::feed::{self, Listener, PolicyName};
+use crate::feed::{Feed, Listener, PolicyName};
 use crate::output::Output;
 use crate::reading::Reading;
 use anyhow::{anyhow, ensure};
@@ -13,34 +13,12 @@ use fibula::IpPrefix;
 use fibula_io::Source;
 use fibula_io::follow::Followed;
 use fibula_io::mrt::Event;
-use std::convert::Infallible;
 use std::fs;
 use std::io::{self, Write};
 use std::net::IpAddr;
-use std::str::FromStr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
-
-/// Where changes come from.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Feed {
-    /// A file or a pipe.
-    Input(String),
-    /// Routers that connect to this address and speak BMP.
-    Bmp(String),
-}
-
-impl FromStr for Feed {
-    type Err = Infallible;
-
-    fn from_str(text: &str) -> Result<Self, Infallible> {
-        Ok(match text.strip_prefix("bmp:") {
-            Some(address) => Self::Bmp(address.to_owned()),
-            None => Self::Input(text.to_owned()),
-        })
-    }
-}
 
 /// The tables as they are now. The feed changes them between the lookups of two blocks.
 #[derive(Clone, Debug)]
@@ -83,14 +61,14 @@ pub(super) fn run(
     let (files, pipes) = feeds.split_at(feeds.iter().take_while(is_whole).count());
     let mut whole = true;
     for feed in files {
-        whole &= follow(feed, reading, &mut shared)? == Verdict::Good;
+        whole &= feed.follow(reading, PolicyName::default(), &mut shared)? == Verdict::Good;
     }
     let has_failed = Arc::new(AtomicBool::new(false));
     let beside = (pipes.to_vec(), reading.clone(), shared.clone(), Arc::clone(&has_failed));
     thread::spawn(move || {
         let (feeds, reading, mut shared, has_failed) = beside;
         for feed in &feeds {
-            match follow(feed, &reading, &mut shared) {
+            match feed.follow(&reading, PolicyName::default(), &mut shared) {
                 Ok(Verdict::Good) => {}
                 other => {
                     has_failed.store(true, Ordering::Relaxed);
@@ -103,13 +81,6 @@ pub(super) fn run(
     });
     let bad = answer(&shared, by_router, reading.keep_going, addresses, output)?;
     Ok(Verdict::good_if(whole && bad == 0 && !has_failed.load(Ordering::Relaxed)))
-}
-
-fn follow(feed: &Feed, reading: &Reading, shared: &mut Shared) -> anyhow::Result<Verdict> {
-    match feed {
-        Feed::Input(path) => feed::input(&Source::from(path.as_str()), reading, shared),
-        Feed::Bmp(address) => feed::station(address, PolicyName::default(), shared),
-    }
 }
 
 /// Answers the lines of standard input as they come. Returns the number of those that are no

@@ -13,6 +13,7 @@ mod text;
 
 use crate::addresses::Addresses;
 use crate::exit::{Verdict, tell};
+use crate::feed::Feed;
 use crate::output::Output;
 use crate::reading::Reading;
 use anyhow::{anyhow, ensure};
@@ -52,7 +53,7 @@ pub(crate) struct Arguments {
     /// messages, several in order, or `bmp:ADDRESS`, where routers connect. Then a line has the
     /// router after the address, and its answer is what that router believes
     #[arg(long, value_name = "FEED", conflicts_with_all = ["table", "all"])]
-    follow: Vec<followed::Feed>,
+    follow: Vec<Feed>,
     /// The addresses and prefixes, or `-` for a stream of them from standard input
     #[arg(required = true, value_name = "ADDR", action = ArgAction::Append)]
     addresses: Vec<Query>,

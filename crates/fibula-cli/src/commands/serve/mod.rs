@@ -12,6 +12,7 @@ use disabled::run;
 use enabled::run;
 
 use crate::exit::Verdict;
+use crate::feed::{Feed, PolicyName};
 use crate::reading::Reading;
 use clap::Args;
 use fibula_io::Bytes;
@@ -29,8 +30,22 @@ use std::time::Duration;
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
     /// A table or a snapshot with its routes, and how it is called; may be given several times
-    #[arg(short, long = "table", required = true, value_name = "[NAME=]FILE", value_parser = named)]
+    #[arg(
+        short,
+        long = "table",
+        required_unless_present = "follow",
+        value_name = "[NAME=]FILE",
+        value_parser = named
+    )]
     tables: Vec<(String, PathBuf)>,
+    /// A table that changes meanwhile: a file or a pipe of MRT or RIS Live messages, `-` for
+    /// standard input, or `bmp:ADDRESS`, where routers connect; each has a table, called by its
+    /// address. May be given several times
+    #[arg(long, value_name = "[NAME=]FEED", value_parser = named_feed)]
+    follow: Vec<(String, Feed)>,
+    /// Which routes of a router: those that its peers send, or what its policy leaves of them
+    #[arg(long, value_enum, default_value_t, value_name = "POLICY")]
+    policy: PolicyName,
     /// Listen at this address; anyone who can connect to it may ask, unless there is a token
     #[arg(long, default_value = "127.0.0.1:8080", value_name = "ADDR:PORT")]
     listen: SocketAddr,
@@ -84,6 +99,20 @@ fn named(text: &str) -> Result<(String, PathBuf), String> {
         return Err("expected NAME=FILE, with a name of letters, digits, _, - and .".into());
     }
     Ok((name.to_owned(), file))
+}
+
+/// Reads what is followed, and the name of its table. Without a name it is the file's, `live` for
+/// standard input.
+fn named_feed(text: &str) -> Result<(String, Feed), String> {
+    let feed = |text: &str| match text.parse() {
+        Ok(feed) => feed,
+        Err(never) => match never {},
+    };
+    if text == "-" || text.starts_with("bmp:") {
+        return Ok(("live".into(), feed(text)));
+    }
+    let (name, path) = named(text)?;
+    Ok((name, feed(&path.to_string_lossy())))
 }
 
 /// Reads a time that is not 0.

@@ -4,11 +4,12 @@ use super::{Arguments, By, Image};
 use crate::commands::table::diff::share_next_hops;
 use crate::exit::Verdict;
 use crate::operand::check_standard_input;
-use crate::reading::verdict;
+use crate::reading::{FamilyName, verdict};
 use crate::writing::write_text;
 use fibula::{Address, IpPrefix, NextHops, Prefix, Rib};
 use fibula_io::Source;
-use fibula_map::{Figure, Map, View};
+use fibula_io::table::Tables;
+use fibula_map::{Figure, Map, View, unicast_block};
 use indicatif::HumanCount;
 use std::path::Path;
 
@@ -31,7 +32,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Verdict> {
         before = Some(loaded.tables);
     }
     let wanted = Wanted { arguments, image, name, next_hops: &tables.next_hops };
-    match arguments.block(&tables)? {
+    match block(arguments, &tables) {
         IpPrefix::V4(block) => {
             wanted.write(block, &tables.ipv4, before.as_ref().map(|tables| &tables.ipv4))?;
         }
@@ -40,6 +41,18 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Verdict> {
         }
     }
     Ok(Verdict::good_if(whole))
+}
+
+/// Returns the block to show.
+fn block(arguments: &Arguments, tables: &Tables) -> IpPrefix {
+    if let Some(block) = arguments.block {
+        return block;
+    }
+    let is_ipv6 = tables.ipv4.is_empty() && !tables.ipv6.is_empty();
+    match arguments.family.unwrap_or(if is_ipv6 { FamilyName::Ipv6 } else { FamilyName::Ipv4 }) {
+        FamilyName::Ipv4 => Prefix::<u32>::ALL.into(),
+        FamilyName::Ipv6 => unicast_block(&tables.ipv6).into(),
+    }
 }
 
 /// Returns the name of a table without its folder.

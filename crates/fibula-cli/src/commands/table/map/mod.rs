@@ -16,8 +16,7 @@ use crate::reading::{FamilyName, Reading};
 use anyhow::Context;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
-use fibula::{IpPrefix, Prefix};
-use fibula_io::table::Tables;
+use fibula::IpPrefix;
 use std::path::PathBuf;
 
 /// Draw a table as a map along the Hilbert curve, as PNG or SVG
@@ -98,20 +97,5 @@ impl Arguments {
         self.to
             .or_else(named)
             .with_context(|| format!("{file}: expected a name that ends in .png or .svg, or --to"))
-    }
-
-    /// Returns the block to show.
-    fn block(&self, tables: &Tables) -> anyhow::Result<IpPrefix> {
-        if let Some(block) = self.block {
-            return Ok(block);
-        }
-        let is_ipv6 = tables.ipv4.is_empty() && !tables.ipv6.is_empty();
-        let family = self.family.unwrap_or(if is_ipv6 { FamilyName::Ipv6 } else { FamilyName::Ipv4 });
-        if family == FamilyName::Ipv4 {
-            return Ok(Prefix::<u32>::ALL.into());
-        }
-        let unicast: Prefix<u128> = "2000::/3".parse()?;
-        let is_there = tables.ipv6.longest_cover(unicast).or(tables.ipv6.covered(unicast).next()).is_some();
-        Ok(if is_there || tables.ipv6.is_empty() { unicast } else { Prefix::ALL }.into())
     }
 }

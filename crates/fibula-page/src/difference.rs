@@ -1,19 +1,23 @@
 //! What is not the same in two tables.
 
-use crate::served::{Served, write_prefix};
+use crate::{Shown, write_prefix};
 use fibula::{IpPrefix, NextHop};
 
 /// A prefix whose value is another one, or that only one of two tables has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Difference {
-    pub(crate) prefix: IpPrefix,
-    pub(crate) before: Option<NextHop>,
-    pub(crate) after: Option<NextHop>,
+pub struct Difference {
+    /// The prefix.
+    pub prefix: IpPrefix,
+    /// The number of its value in the first table, if it is there.
+    pub before: Option<NextHop>,
+    /// The number of its value in the second table, if it is there.
+    pub after: Option<NextHop>,
 }
 
 impl Difference {
     /// Returns what happened, as `fibula table diff` calls it.
-    pub(crate) fn change(self) -> &'static str {
+    #[must_use]
+    pub fn change(self) -> &'static str {
         match (self.before.is_some(), self.after.is_some()) {
             (false, _) => "added",
             (true, false) => "removed",
@@ -22,7 +26,7 @@ impl Difference {
     }
 
     /// Writes it as an object, with the keys of `fibula table diff`.
-    pub(crate) fn write(self, out: &mut Vec<u8>, from: &Served, to: &Served) {
+    pub fn write(self, out: &mut Vec<u8>, from: &Shown, to: &Shown) {
         out.extend_from_slice(b"{\"change\":\"");
         out.extend_from_slice(self.change().as_bytes());
         out.extend_from_slice(b"\",\"prefix\":\"");
@@ -37,10 +41,7 @@ impl Difference {
 
 /// Returns the differences in the order of prefixes, IPv4 first. Values are compared by what they
 /// stand for. O(n) in the routes of both.
-pub(crate) fn differences<'s>(
-    from: &'s Served,
-    to: &'s Served,
-) -> impl Iterator<Item = Difference> + use<'s> {
+pub fn differences<'s>(from: &'s Shown, to: &'s Shown) -> impl Iterator<Item = Difference> + use<'s> {
     let same = from.next_hops.iter().map(|(_, info)| to.next_hops.find(info));
     let same: Vec<Option<NextHop>> = std::iter::once(None).chain(same).collect();
     from.table.union(&to.table).filter_map(move |(prefix, before, after)| {

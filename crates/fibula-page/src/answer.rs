@@ -1,0 +1,101 @@
+//! [`answer`]: the questions of the page to tables in memory, without a service.
+
+use crate::picture::family;
+use crate::{By, Comparisons, Matches, Query, Shown, Which, differences, prefix_of};
+
+/// The rows of an answer about a table, unless a question wants less.
+const ROWS: usize = 1_000;
+
+/// What a question is answered with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Answer {
+    /// JSON, or a tile as PNG.
+    pub body: Vec<u8>,
+    /// Whether there are more rows than it has.
+    pub is_truncated: bool,
+}
+
+impl Answer {
+    fn json(value: &serde_json::Value) -> Self {
+        Self { body: value.to_string().into_bytes(), is_truncated: false }
+    }
+
+    /// Collects the rows that `write` writes, as an array.
+    fn rows<R>(limit: usize, mut rows: impl Iterator<Item = R>, write: impl Fn(&mut Vec<u8>, R)) -> Self {
+        let mut body = vec![b'['];
+        for (at, row) in rows.by_ref().take(limit).enumerate() {
+            if at > 0 {
+                body.push(b',');
+            }
+            write(&mut body, row);
+        }
+        body.push(b']');
+        Self { body, is_truncated: rows.next().is_some() }
+    }
+}
+
+/// Answers a question as the service does: its path and its parameters. A table that it does not
+/// name is the first.
+///
+/// # Errors
+/// If something is asked that is not there: one sentence that names it.
+pub fn answer(tables: &[Shown], comparisons: &Comparisons, question: &str) -> Result<Answer, String> {
+    let (path, query) = match question.split_once('?') {
+        Some((path, query)) => (path, Some(query)),
+        None => (question, None),
+    };
+    let of = |known: &[&str]| Query::of(query, known);
+    let named = |query: &Query<'_>, parameter: &str| {
+        let name = query.get(parameter);
+        let found = tables.iter().find(|shown| name.is_none_or(|name| shown.name == name));
+        found.ok_or_else(|| format!("no table {:?}", name.unwrap_or_default()))
+    };
+    let limit = |query: &Query<'_>| query.number("limit").map(|limit| limit.unwrap_or(ROWS));
+    match path {
+        "/v1/tables" => Ok(Answer::json(&tables.iter().map(Shown::about).collect())),
+        "/v1/lookup" => {
+            let query = of(&["addr", "table", "all"])?;
+            let mut matches =
+                Matches::new(prefix_of("addr", query.needed("addr")?)?, query.flag("all")?, true);
+            match query.get("table") {
+                Some(_) => matches.add(named(&query, "table")?),
+                None => tables.iter().for_each(|shown| matches.add(shown)),
+            }
+            Ok(Answer { body: matches.finish(), is_truncated: false })
+        }
+        "/v1/routes" => {
+            let query = of(&["table", "covered-by", "covering", "value", "limit"])?;
+            let shown = named(&query, "table")?;
+            let rows = shown.routes(&Which::asked(&query)?);
+            Ok(Answer::rows(limit(&query)?, rows, |out, route| {
+                out.push(b'{');
+                shown.write_route(out, Some(route));
+                out.push(b'}');
+            }))
+        }
+        "/v1/diff" => {
+            let query = of(&["from", "to", "limit"])?;
+            let (from, to) = (named(&query, "from")?, named(&query, "to")?);
+            let rows = differences(from, to);
+            Ok(Answer::rows(limit(&query)?, rows, |out, difference| difference.write(out, from, to)))
+        }
+        "/v1/figures" => Ok(Answer::json(named(&of(&["table"])?, "table")?.figures())),
+        "/v1/legend" | "/v1/tile" => {
+            let query = of(&["table", "family", "by", "against", "zoom", "x", "y"])?;
+            let shown = named(&query, "table")?;
+            let changes;
+            let picture = match query.get("against") {
+                Some(_) => {
+                    changes = comparisons.of(named(&query, "against")?, shown, family(&query)?);
+                    &changes
+                }
+                None => shown.picture(family(&query)?, By::asked(&query)?),
+            };
+            match path {
+                "/v1/legend" => Ok(Answer::json(&picture.legend())),
+                _ => Ok(Answer { body: picture.tile(&query)?, is_truncated: false }),
+            }
+        }
+        _ => Err("a file in the browser has no answer to this".into()),
+    }
+}

@@ -1,0 +1,47 @@
+//! What a page asks of a table, and the page.
+//!
+//! ```text
+//!  page ──▶ transport ─┬─ HTTP ──────▶ fibula-serve: tables that are followed ─┬─▶ Shown
+//!                      └─ in memory ─▶ this crate as WebAssembly: a dropped file ─┘
+//! ```
+//!
+//! A question has the same words and the same answer in both: [`Shown`] answers for a service, and
+//! for a file that never leaves the browser, which [`answer`] asks. So the page does not know which
+//! of the two it has.
+//!
+//! ```
+//! use fibula_io::table::{ReadOptions, parse};
+//! use fibula_page::{Comparisons, Shown, answer};
+//!
+//! let loaded = parse(b"10.0.0.0/8 AS64500\n10.1.0.0/16 AS64501\n", &ReadOptions::default())?;
+//! let table = Shown::new("mine", 1, loaded);
+//! let found = answer(&[table], &Comparisons::default(), "/v1/lookup?addr=10.1.2.3")?;
+//! assert_eq!(
+//!     found.body,
+//!     br#"[{"address":"10.1.2.3","prefix":"10.1.0.0/16","next_hop":"64501","table":"mine","generation":1}]
+//! "#
+//! );
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+#![cfg_attr(not(target_arch = "wasm32"), forbid(unsafe_code))]
+
+mod answer;
+mod difference;
+mod figures;
+mod files;
+mod lookup;
+#[cfg(target_arch = "wasm32")]
+mod module;
+mod picture;
+mod query;
+mod routes;
+mod shown;
+
+pub use answer::{Answer, answer};
+pub use difference::{Difference, differences};
+pub use files::{CONTENT_SECURITY_POLICY, FILES, File};
+pub use lookup::Matches;
+pub use picture::{By, Comparisons, Picture, family};
+pub use query::{NO_ADDRESS, Query, prefix_of, shortened};
+pub use routes::Which;
+pub use shown::{Change, Shown, asked, host, write_prefix};

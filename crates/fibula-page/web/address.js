@@ -1,0 +1,82 @@
+// Addresses as BigInt, and their places along the Hilbert curve.
+
+// Returns the text of a prefix of a family with `bits` bits. Of IPv6 the longest run of zeros is
+// left out.
+export function prefixText(address, length, bits) {
+  const host = length === bits ? "" : `/${length}`;
+  if (bits === 32) {
+    return [24n, 16n, 8n, 0n].map((shift) => (address >> shift) & 255n).join(".") + host;
+  }
+  const groups = Array.from({ length: 8 }, (_, at) => ((address >> BigInt(112 - 16 * at)) & 65535n).toString(16));
+  let [start, run] = [0, 0];
+  for (let at = 0; at < 8; at += 1) {
+    let end = at;
+    while (end < 8 && groups[end] === "0") end += 1;
+    if (end - at > run) [start, run] = [at, end - at];
+  }
+  if (run < 2) return groups.join(":") + host;
+  return `${groups.slice(0, start).join(":")}::${groups.slice(start + run).join(":")}${host}`;
+}
+
+// Returns a prefix as its first address and its length.
+export function parsePrefix(text) {
+  const [address, length] = text.split("/");
+  if (!address.includes(":")) {
+    const value = address.split(".").reduce((sum, octet) => (sum << 8n) | BigInt(octet), 0n);
+    return { address: value, length: Number(length ?? 32), bits: 32 };
+  }
+  const [left, right] = address.split("::");
+  const groups = (part) => (part ? part.split(":") : []);
+  const [head, tail] = [groups(left), groups(right)];
+  const zeros = Array(Math.max(0, 8 - head.length - tail.length)).fill("0");
+  const value = [...head, ...zeros, ...tail].reduce((sum, group) => (sum << 16n) | BigInt(`0x${group}`), 0n);
+  return { address: value, length: Number(length ?? 128), bits: 128 };
+}
+
+// Returns what is typed as the text of an address or a prefix, without bits after its length. Null
+// if it is neither, or not yet.
+export function typedPrefix(text) {
+  const [address, length, ...more] = text.split("/");
+  const isIpv4 = /^((25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)(\.(?!$)|$)){4}$/.test(address);
+  const isIpv6 = address.includes(":") && /^[0-9a-f:.]+$/i.test(address) && URL.canParse(`http://[${address}]`);
+  if (more.length > 0 || (!isIpv4 && !isIpv6)) return null;
+  const plain = isIpv4 ? address : new URL(`http://[${address}]`).hostname.slice(1, -1);
+  const { address: value, bits } = parsePrefix(plain);
+  if (length === undefined) return prefixText(value, bits, bits);
+  if (!/^\d{1,3}$/.test(length) || Number(length) > bits) return null;
+  const free = BigInt(bits - Number(length));
+  const masked = (value >> free) << free;
+  return Number(length) === bits ? prefixText(masked, bits, bits) : prefixText(masked, Number(length), bits);
+}
+
+// How the curve of a quarter is reflected: bit 0 transposes it, bit 1 turns it by 180 degrees.
+const WITHIN = [1, 0, 0, 3];
+
+// Returns when a cell of a square of 2^order cells a side is visited.
+export function hilbertIndex(x, y, order) {
+  let [index, turn] = [0n, 0];
+  for (let step = order - 1; step >= 0; step -= 1) {
+    const side = 2 ** step;
+    const turned = turn >> 1;
+    let column = (Math.floor(x / side) % 2) ^ turned;
+    let row = (Math.floor(y / side) % 2) ^ turned;
+    if (turn & 1) [column, row] = [row, column];
+    const digit = (column << 1) | (column ^ row);
+    index = (index << 2n) | BigInt(digit);
+    turn ^= WITHIN[digit];
+  }
+  return index;
+}
+
+// Returns the column and row of the cell that is visited as `index`.
+export function hilbertPosition(index, order) {
+  let [x, y, turn] = [0, 0, 0];
+  for (let step = order - 1; step >= 0; step -= 1) {
+    const digit = Number((index >> BigInt(2 * step)) & 3n);
+    let [column, row] = [digit >> 1, (digit >> 1) ^ (digit & 1)];
+    if (turn & 1) [column, row] = [row, column];
+    [x, y] = [x * 2 + (column ^ (turn >> 1)), y * 2 + (row ^ (turn >> 1))];
+    turn ^= WITHIN[digit];
+  }
+  return [x, y];
+}

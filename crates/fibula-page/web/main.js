@@ -1,0 +1,242 @@
+// The page: which table, which family, and what they are shown as.
+
+import { LOCAL, ask, events, nameOf, tables } from "./ask.js";
+import { bytes, code, element, figure, number, plot, table, valueText } from "./bars.js";
+import { typedPrefix } from "./address.js";
+import { HilbertMap } from "./map.js";
+import * as local from "./local.js";
+import * as live from "./live.js";
+import * as lookup from "./lookup.js";
+
+const CHANGES_SHOWN = 200;
+
+const by = (id) => document.getElementById(id);
+const state = { table: "", since: "" };
+const family = () => document.querySelector("input[name=family]:checked").value;
+const about = new Map();
+
+// The theme is kept from visit to visit.
+const theme = by("theme");
+theme.value = localStorage.getItem("fibula-theme") ?? "";
+const paintTheme = () => {
+  localStorage.setItem("fibula-theme", theme.value);
+  document.documentElement.dataset.theme = theme.value;
+};
+theme.addEventListener("change", paintTheme);
+paintTheme();
+
+const map = new HilbertMap(by("map"));
+const question = lookup.start(() => state.table);
+
+// Shows an error where an answer would be.
+const failed = (where, error) => where.replaceChildren(element("p", { class: "bad" }, error.message));
+
+// Fills the lists of tables, and keeps what was chosen.
+function list() {
+  for (const [select, chosen] of [[by("table"), state.table], [by("other"), state.since]]) {
+    select.replaceChildren(...[...about.keys()].map((name) => element("option", { value: name }, name)));
+    if (about.has(chosen)) select.value = chosen;
+  }
+  if (!about.has(state.since)) {
+    state.since = [...about.keys()].find((name) => name !== state.table) ?? "";
+    by("other").value = state.since;
+  }
+  by("compare").disabled = about.size < 2;
+}
+
+// Chooses a table, and shows everything of it.
+function choose(name) {
+  if (name === undefined) return;
+  state.table = name;
+  const { routes } = about.get(name);
+  if (routes.ipv4 === 0 && routes.ipv6 > 0) document.querySelector("input[name=family][value='6']").checked = true;
+  by("by").querySelector("[value=changes]").disabled = true;
+  if (by("by").value === "changes") by("by").value = "length";
+  by("differences").replaceChildren();
+  by("racing").hidden = name.endsWith(LOCAL);
+  show();
+}
+
+// Shows the table that is chosen as it is now.
+function show() {
+  list();
+  question.again();
+  drawMap();
+  drawFigures();
+}
+
+async function drawMap() {
+  const [name, what] = [state.table, by("by").value];
+  const parameters = what === "changes" ? { family: family(), against: state.since } : { family: family(), by: what };
+  try {
+    const { value: legend } = await ask("json", "/v1/legend", name, parameters);
+    if (name !== state.table || what !== by("by").value) return;
+    map.show((zoom, x, y) => ask("blob", "/v1/tile", name, { ...parameters, zoom, x, y }), legend);
+    const percent = (share) => {
+      if (share === null) return "";
+      if (share > 0 && share < 1e-5) return " <0.001 %";
+      return ` ${(100 * share).toFixed(share < 0.001 ? 3 : 1)} %`;
+    };
+    const entries = legend.entries.map(({ colour, text, share }) => {
+      const swatch = element("span", { class: "swatch" });
+      swatch.style.background = colour;
+      return element("li", {}, swatch, text, element("span", { class: "faint" }, percent(share)));
+    });
+    by("legend").replaceChildren(
+      element("p", {}, `${legend.block}: ${legend.title};${percent(legend.covered)} of the addresses have a route`),
+      element("ul", {}, ...entries),
+    );
+  } catch (error) {
+    failed(by("legend"), error);
+  }
+}
+
+async function drawFigures() {
+  const name = state.table;
+  const { engine, bytes: size, generation, report, format } = about.get(name);
+  try {
+    const { value } = await ask("json", "/v1/figures", name);
+    if (name !== state.table) return;
+    const of = value[`ipv${family()}`];
+    const facts = [
+      `${number(of.routes)} routes, ${number(of.values)} values, ${number(of.ranges)} intervals`,
+      `${format}, generation ${generation}, engine ${engine[`ipv${family()}`] ?? "none"}, ${bytes(size)} in memory`,
+      ...report,
+    ];
+    by("summary").replaceChildren(...facts.flatMap((fact) => [fact, element("br")]));
+    by("lengths").replaceChildren(plot("Routes by length", ["length", "", "routes"], of.lengths.map(([length, count]) => [`/${length}`, count])));
+    by("depths").replaceChildren(plot("Routes by the number of routes that cover them", ["covers", "", "routes"], of.depths.map((count, depth) => [String(depth), count])));
+    by("values").replaceChildren(plot("Values with most routes", ["value", "", "routes"], of.top));
+  } catch (error) {
+    failed(by("summary"), error);
+  }
+}
+
+// The place that is pointed at on the map: at once its prefix, and soon its answer.
+let place = 0;
+map.addEventListener("point", ({ detail: prefix }) => {
+  clearTimeout(place);
+  by("place").textContent = prefix;
+  place = setTimeout(async () => {
+    try {
+      const { value } = await ask("json", "/v1/lookup", state.table, { addr: prefix });
+      const [{ prefix: found, next_hop: value4 }] = value;
+      if (by("place").textContent !== prefix) return;
+      by("place").textContent = found === null ? `${prefix}: no route covers it` : `${prefix}: ${found} → ${valueText(value4)}`;
+    } catch (error) {
+      failed(by("place"), error);
+    }
+  }, 60);
+});
+map.addEventListener("pick", ({ detail: prefix }) => question.show(prefix));
+map.addEventListener("failure", ({ detail }) => failed(by("legend"), new Error(detail)));
+by("closer").addEventListener("click", () => map.zoomBy(1));
+by("farther").addEventListener("click", () => map.zoomBy(-1));
+by("whole").addEventListener("click", () => map.whole());
+by("by").addEventListener("change", drawMap);
+by("table").addEventListener("change", () => choose(by("table").value));
+by("other").addEventListener("change", () => { state.since = by("other").value; });
+by("query").addEventListener("keydown", (event) => {
+  const prefix = typedPrefix(by("query").value.trim());
+  if (event.key === "Enter" && prefix !== null) map.find(prefix);
+});
+by("family").addEventListener("change", () => { drawMap(); drawFigures(); });
+
+// Two tables: what changed, and a map of it.
+by("compare").addEventListener("click", async () => {
+  try {
+    const parameters = { from: state.since, to: state.table, limit: CHANGES_SHOWN };
+    if (state.since.endsWith(LOCAL) !== state.table.endsWith(LOCAL)) {
+      throw new Error("a file in this browser is compared with another one: choose two");
+    }
+    const { value: changes, isTruncated } = await ask("json", "/v1/diff", state.table, parameters);
+    const caption = isTruncated ? `The first ${changes.length} changes` : `${number(changes.length)} changes`;
+    const rows = changes.map(({ change, prefix, before, after }) => [
+      change, code(prefix), before === null ? "" : valueText(before), after === null ? "" : valueText(after),
+    ]);
+    by("differences").replaceChildren(table(caption, ["", "prefix", "before", "after"], rows));
+    by("by").querySelector("[value=changes]").disabled = false;
+    by("by").value = "changes";
+    drawMap();
+  } catch (error) {
+    failed(by("differences"), error);
+  }
+});
+
+// Engines, one after the other.
+by("race").addEventListener("click", async () => {
+  const [progress, rows] = [by("progress"), []];
+  by("race").disabled = true;
+  progress.hidden = false;
+  progress.removeAttribute("value");
+  try {
+    await events("/v1/engines", { table: nameOf(state.table), family: family() }, (event, data) => {
+      if (event === "end" && data.error) throw new Error(data.error);
+      if (event !== "engine") return;
+      [progress.max, progress.value] = [data.of, data.at];
+      const { error, build_ms: build, bytes: size, million_lookups_per_second: speed, wrong } = data.measured;
+      rows.push({ speed: speed ?? -1, cells: error
+        ? [data.engine, element("td", { colspan: "4", class: "faint" }, error)]
+        : [data.engine, figure(speed.toFixed(0)), figure(bytes(size)), figure(`${build.toFixed(1)} ms`), figure(number(wrong))] });
+      rows.sort((one, other) => other.speed - one.speed);
+      const heads = ["engine", "million lookups a second", "memory", "build", "wrong"];
+      by("engines").replaceChildren(table(`Engines on ${state.table}`, heads, rows.map(({ cells }) => cells)));
+    });
+  } catch (error) {
+    failed(by("engines"), error);
+  }
+  progress.hidden = true;
+  by("race").disabled = false;
+});
+
+// Files that stay in this browser.
+async function read(file) {
+  const status = by("reading");
+  status.textContent = `reading ${file.name} (${bytes(file.size)})`;
+  try {
+    const start = performance.now();
+    const name = await local.read(file);
+    const seconds = ((performance.now() - start) / 1000).toFixed(1);
+    const { value } = await local.json("/v1/tables", {});
+    for (const table of value) about.set(table.table + LOCAL, table);
+    const { routes } = about.get(name + LOCAL);
+    status.textContent = `${file.name}: ${number(routes.ipv4)} routes of IPv4 and ${number(routes.ipv6)} of IPv6 in ${seconds} s`;
+    choose(name + LOCAL);
+  } catch (error) {
+    failed(status, error);
+  }
+}
+by("file").addEventListener("change", (event) => { [...event.target.files].forEach(read); });
+addEventListener("dragover", (event) => { event.preventDefault(); document.body.classList.add("dropping"); });
+addEventListener("dragleave", () => document.body.classList.remove("dropping"));
+addEventListener("drop", (event) => {
+  event.preventDefault();
+  document.body.classList.remove("dropping");
+  [...event.dataTransfer.files].forEach(read);
+});
+
+// What the service has.
+async function refresh() {
+  for (const name of [...about.keys()].filter((name) => !name.endsWith(LOCAL))) about.delete(name);
+  for (const served of await tables()) about.set(served.table, served);
+}
+refresh()
+  .then(() => choose(about.keys().next().value))
+  .catch((error) => failed(by("answer"), error));
+
+// What has changed is shown again, but not more often than every two seconds.
+const REST = 2000;
+let changed = null;
+live.start((name) => {
+  changed?.add(name);
+  if (changed !== null) return;
+  changed = new Set([name]);
+  setTimeout(async () => {
+    const names = changed;
+    changed = null;
+    await refresh();
+    if (!about.has(state.table)) choose(about.keys().next().value);
+    else if (names.has(state.table)) show();
+    else list();
+  }, REST);
+});

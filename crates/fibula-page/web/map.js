@@ -1,0 +1,311 @@
+// The map: tiles on a canvas, moved and zoomed by mouse, touch and keys.
+
+import { hilbertIndex, hilbertPosition, parsePrefix, prefixText } from "./address.js";
+
+const TILE = 256;
+const KEPT = 400;
+const AT_ONCE = 6;
+const LABEL_PIXELS = 76;
+
+// Returns the text of a prefix of IPv4 without the octets after its length.
+function shortened(text) {
+  const [address, length] = text.split("/");
+  if (length === undefined || address.includes(":")) return text;
+  return `${address.split(".").slice(0, Math.max(1, Math.ceil(length / 8))).join(".")}/${length}`;
+}
+
+export class HilbertMap extends EventTarget {
+  // `draw` returns a promise of a tile's picture, and is called with zoom, column and row.
+  constructor(canvas) {
+    super();
+    this.canvas = canvas;
+    this.tiles = new Map();
+    this.before = new Map();
+    this.wanted = [];
+    this.running = 0;
+    this.legend = null;
+    this.draw = null;
+    this.zoom = 0;
+    this.left = 0;
+    this.top = 0;
+    new ResizeObserver(() => this.whole()).observe(canvas);
+    this.listen();
+  }
+
+  // Shows another map: how its tiles are drawn, and its legend.
+  show(draw, legend) {
+    const isSame = this.legend?.block === legend.block;
+    [this.draw, this.legend] = [draw, legend];
+    this.forget();
+    if (!isSame) {
+      this.forget();
+      this.whole();
+    }
+    this.paint();
+  }
+
+  // Asks for new pictures, and shows the old ones until they come.
+  forget() {
+    for (const tile of this.before.values()) tile.picture?.close();
+    [this.before, this.tiles, this.wanted] = [this.tiles, new Map(), []];
+    this.era = Symbol("era");
+  }
+
+  get side() {
+    return this.canvas.clientWidth;
+  }
+
+  // The pixels of the whole map's side.
+  get world() {
+    return TILE * 2 ** this.zoom;
+  }
+
+  get least() {
+    return Math.log2(Math.max(this.side, 1) / TILE);
+  }
+
+  whole() {
+    const ratio = devicePixelRatio;
+    [this.canvas.width, this.canvas.height] = [this.side * ratio, this.side * ratio];
+    [this.zoom, this.left, this.top] = [this.least, 0, 0];
+    this.paint();
+  }
+
+  // Zooms by some steps around a pixel.
+  zoomBy(steps, x = this.side / 2, y = this.side / 2) {
+    const most = this.legend ? this.legend.zooms + 0.99 : this.least;
+    const next = Math.min(Math.max(this.zoom + steps, this.least), Math.max(most, this.least));
+    const factor = 2 ** (next - this.zoom);
+    this.left = (this.left + x) * factor - x;
+    this.top = (this.top + y) * factor - y;
+    this.zoom = next;
+    this.moveBy(0, 0);
+  }
+
+  moveBy(x, y) {
+    const most = Math.max(this.world - this.side, 0);
+    this.left = Math.min(Math.max(this.left + x, 0), most);
+    this.top = Math.min(Math.max(this.top + y, 0), most);
+    this.paint();
+  }
+
+  // Returns the text of the prefix that is drawn at a pixel; null outside.
+  prefixAt(x, y) {
+    if (!this.legend) return null;
+    const deepest = Math.floor((this.legend.bits - this.block.length) / 2);
+    const order = Math.min(Math.floor(this.zoom) + 8, deepest);
+    const cells = 2 ** order;
+    const column = Math.floor(((this.left + x) / this.world) * cells);
+    const row = Math.floor(((this.top + y) / this.world) * cells);
+    if (column < 0 || row < 0 || column >= cells || row >= cells) return null;
+    return this.prefixOf(column, row, order);
+  }
+
+  get block() {
+    return parsePrefix(this.legend.block);
+  }
+
+  prefixOf(column, row, order) {
+    const { address, length, bits } = this.block;
+    const long = length + 2 * order;
+    const at = hilbertIndex(column, row, order) << BigInt(bits - long);
+    return prefixText(address | at, long, bits);
+  }
+
+  // Moves the map so that a prefix is in its middle and can be seen.
+  find(text) {
+    const { address, length, bits } = parsePrefix(text);
+    const block = this.block;
+    if (bits !== block.bits || length < block.length) return;
+    const order = Math.min(Math.floor((length - block.length) / 2), 30);
+    const index = (address - block.address) >> BigInt(bits - block.length - 2 * order);
+    if (index < 0n || index >= 1n << BigInt(2 * order)) return;
+    const [x, y] = hilbertPosition(index, order);
+    this.zoom = Math.min(Math.max(order - 3 + this.least, this.least), this.legend.zooms);
+    const cell = this.world / 2 ** order;
+    [this.left, this.top] = [(x + 0.5) * cell - this.side / 2, (y + 0.5) * cell - this.side / 2];
+    this.moveBy(0, 0);
+  }
+
+  // Draws what there is, and asks for what is missing.
+  paint() {
+    if (this.pending) return;
+    this.pending = requestAnimationFrame(() => {
+      this.pending = 0;
+      if (this.legend) this.paintNow();
+    });
+  }
+
+  paintNow() {
+    const context = this.canvas.getContext("2d");
+    const ratio = this.canvas.width / this.side;
+    context.setTransform(ratio, 0, 0, ratio, 0, 0);
+    context.imageSmoothingEnabled = false;
+    context.fillStyle = "#f2f2f2";
+    context.fillRect(0, 0, this.side, this.side);
+    const zoom = Math.min(Math.max(Math.round(this.zoom), 0), this.legend.zooms);
+    const size = TILE * 2 ** (this.zoom - zoom);
+    const count = 2 ** zoom;
+    const last = (start) => Math.min(Math.floor((start + this.side) / size), count - 1);
+    this.wanted = [];
+    for (let row = Math.floor(this.top / size); row <= last(this.top); row += 1) {
+      for (let column = Math.floor(this.left / size); column <= last(this.left); column += 1) {
+        this.paintTile(context, zoom, column, row, size);
+      }
+    }
+    this.fetch();
+    this.label(context);
+    if (document.activeElement === this.canvas) this.cross(context);
+  }
+
+  paintTile(context, zoom, column, row, size) {
+    const [x, y] = [column * size - this.left, row * size - this.top];
+    const key = `${zoom}/${column}/${row}`;
+    const own = this.tiles.get(key);
+    if (!own) this.wanted.push([zoom, column, row]);
+    const picture = own?.picture ?? this.before.get(key)?.picture;
+    if (picture) return context.drawImage(picture, x, y, size, size);
+    // The part of a larger tile that is there already.
+    for (let up = 1; up <= zoom; up += 1) {
+      const parts = 2 ** up;
+      const above = this.tiles.get(`${zoom - up}/${Math.floor(column / parts)}/${Math.floor(row / parts)}`);
+      if (above?.picture) {
+        const part = TILE / parts;
+        context.drawImage(above.picture, (column % parts) * part, (row % parts) * part, part, part, x, y, size, size);
+        return undefined;
+      }
+    }
+    return undefined;
+  }
+
+  fetch() {
+    while (this.running < AT_ONCE && this.wanted.length > 0) {
+      const [zoom, column, row] = this.wanted.shift();
+      const [key, era] = [`${zoom}/${column}/${row}`, this.era];
+      const tile = { picture: null };
+      this.tiles.set(key, tile);
+      this.running += 1;
+      this.draw(zoom, column, row)
+        .then((blob) => createImageBitmap(blob))
+        .then((picture) => {
+          if (era !== this.era) return picture.close();
+          tile.picture = picture;
+          for (const [old, { picture: drawn }] of this.tiles) {
+            if (this.tiles.size <= KEPT) break;
+            drawn?.close();
+            this.tiles.delete(old);
+          }
+          return undefined;
+        })
+        .catch((error) => this.dispatchEvent(new CustomEvent("failure", { detail: error.message })))
+        .finally(() => {
+          this.running -= 1;
+          this.dispatchEvent(new Event("drawn"));
+          this.paint();
+        });
+    }
+  }
+
+  // Writes the first addresses of the parts that are large enough, with a line around each.
+  label(context) {
+    const order = Math.max(0, Math.floor(Math.log2(this.world / LABEL_PIXELS)));
+    const deepest = Math.floor((this.legend.bits - this.block.length) / 2);
+    if (order > deepest) return;
+    const side = this.world / 2 ** order;
+    context.font = "11px system-ui, sans-serif";
+    context.textAlign = "center";
+    context.textBaseline = "middle";
+    context.lineJoin = "round";
+    for (let row = Math.floor(this.top / side); row * side - this.top < this.side; row += 1) {
+      for (let column = Math.floor(this.left / side); column * side - this.left < this.side; column += 1) {
+        if (column >= 2 ** order || row >= 2 ** order) continue;
+        const [x, y] = [column * side - this.left, row * side - this.top];
+        context.strokeStyle = "rgba(0, 0, 0, .18)";
+        context.lineWidth = 1;
+        context.strokeRect(x, y, side, side);
+        const text = shortened(this.prefixOf(column, row, order));
+        context.strokeStyle = "rgba(255, 255, 255, .85)";
+        context.lineWidth = 3;
+        context.strokeText(text, x + side / 2, y + side / 2, side - 4);
+        context.fillStyle = "#111";
+        context.fillText(text, x + side / 2, y + side / 2, side - 4);
+      }
+    }
+  }
+
+  cross(context) {
+    const middle = this.side / 2;
+    context.strokeStyle = "#000";
+    context.lineWidth = 1.5;
+    context.beginPath();
+    context.arc(middle, middle, 7, 0, 2 * Math.PI);
+    context.stroke();
+  }
+
+  tell(name, x, y) {
+    const prefix = this.prefixAt(x, y);
+    if (prefix) this.dispatchEvent(new CustomEvent(name, { detail: prefix }));
+  }
+
+  listen() {
+    const { canvas } = this;
+    const fingers = new Map();
+    let moved = 0;
+    canvas.addEventListener("wheel", (event) => {
+      event.preventDefault();
+      this.zoomBy(-event.deltaY / 240, event.offsetX, event.offsetY);
+    }, { passive: false });
+    canvas.addEventListener("pointerdown", (event) => {
+      canvas.setPointerCapture(event.pointerId);
+      fingers.set(event.pointerId, event);
+      if (fingers.size === 1) moved = 0;
+    });
+    canvas.addEventListener("pointermove", (event) => {
+      const before = fingers.get(event.pointerId);
+      if (!before) return this.tell("point", event.offsetX, event.offsetY);
+      const [x, y] = [event.offsetX - before.offsetX, event.offsetY - before.offsetY];
+      moved += Math.abs(x) + Math.abs(y);
+      if (fingers.size === 2) {
+        const [other] = [...fingers.entries()].filter(([id]) => id !== event.pointerId).map(([, finger]) => finger);
+        const far = (finger) => Math.hypot(finger.offsetX - other.offsetX, finger.offsetY - other.offsetY);
+        this.zoomBy(Math.log2(far(event) / Math.max(far(before), 1)), other.offsetX, other.offsetY);
+      } else {
+        this.moveBy(-x, -y);
+      }
+      fingers.set(event.pointerId, event);
+      return undefined;
+    });
+    const end = (event) => {
+      if (fingers.delete(event.pointerId) && event.type === "pointerup" && moved < 4) {
+        this.tell("point", event.offsetX, event.offsetY);
+        this.tell("pick", event.offsetX, event.offsetY);
+      }
+    };
+    canvas.addEventListener("pointerup", end);
+    canvas.addEventListener("pointercancel", end);
+    canvas.addEventListener("focus", () => this.paint());
+    canvas.addEventListener("blur", () => this.paint());
+    canvas.addEventListener("keydown", (event) => this.key(event));
+  }
+
+  key(event) {
+    const middle = this.side / 2;
+    const step = this.side / 8;
+    const keys = {
+      ArrowLeft: () => this.moveBy(-step, 0),
+      ArrowRight: () => this.moveBy(step, 0),
+      ArrowUp: () => this.moveBy(0, -step),
+      ArrowDown: () => this.moveBy(0, step),
+      "+": () => this.zoomBy(1),
+      "=": () => this.zoomBy(1),
+      "-": () => this.zoomBy(-1),
+      0: () => this.whole(),
+      Enter: () => this.tell("pick", middle, middle),
+    };
+    const act = keys[event.key];
+    if (!act || event.ctrlKey || event.metaKey || event.altKey) return;
+    event.preventDefault();
+    act();
+    this.tell("point", middle, middle);
+  }
+}

@@ -1,0 +1,49 @@
+//! The page of `fibula serve`: the module that reads dropped files, and the page in a browser.
+
+use crate::run::{FEATURES, cargo, program_of, root, run, works};
+use crate::{python, setup};
+use anyhow::{Context, Result};
+use std::path::PathBuf;
+
+/// The variable by which `fibula-serve` takes the module.
+pub(crate) const VARIABLE: &str = "FIBULA_PAGE_MODULE";
+
+/// WebAssembly with a clock and random numbers, which the page gives it.
+const TARGET: &str = "wasm32-wasip1";
+
+/// What drives the browser, and what finds faults of accessibility.
+const REQUIREMENTS: &str = "crates/fibula-page/tests/requirements.txt";
+
+/// Builds the module. Returns where it is.
+pub(crate) fn module() -> Result<PathBuf> {
+    setup::rust_target(TARGET)?;
+    setup::clang()?;
+    let mut build = cargo(&["rustc", "--package", "fibula-page", "--lib", "--crate-type", "cdylib"]);
+    build.args(["--profile", "page", "--target", TARGET, "--locked", "--target-dir", "target"]);
+    // Zstandard's C has the few functions of a system that it calls in its own headers.
+    run(build.env("CFLAGS_wasm32_wasip1", "-ffreestanding"))?;
+    Ok(root().join("target").join(TARGET).join("page/fibula_page.wasm"))
+}
+
+/// Installs the browser and what drives it.
+pub(crate) fn set_up() -> Result<()> {
+    if !works("chromium", &["--version"]) {
+        setup::debian("Chromium", &["chromium"])?;
+    }
+    python::install(REQUIREMENTS, None)
+}
+
+/// Builds a program that has the module, and drives its page in a browser.
+pub(crate) fn test() -> Result<()> {
+    set_up()?;
+    let mut build = cargo(&["build", "--bin", "fibula", "--workspace", "--locked"]);
+    let program = program_of(build.args(FEATURES).env(VARIABLE, module()?), "fibula")?;
+    let mut tests = python::tool("pytest", &["--quiet", "../crates/fibula-page/tests"]);
+    run(tests.env("FIBULA", program)).context("the page in a browser")
+}
+
+/// Builds the module, and prints where it is.
+pub(crate) fn build() -> Result<()> {
+    println!("{}", module()?.display());
+    Ok(())
+}
