@@ -4,6 +4,7 @@ use crate::run::{FEATURES, cargo, program_of, root, run, works};
 use crate::{python, setup};
 use anyhow::{Context, Result};
 use std::path::PathBuf;
+use std::process::Command;
 
 /// The variable by which `fibula-serve` takes the module.
 pub(crate) const VARIABLE: &str = "FIBULA_PAGE_MODULE";
@@ -16,12 +17,17 @@ const REQUIREMENTS: &str = "crates/fibula-page/tests/requirements.txt";
 
 /// Builds the module. Returns where it is.
 pub(crate) fn module() -> Result<PathBuf> {
+    module_by(|build| build)
+}
+
+/// As [`module`], with what is added to the command that builds it.
+pub(crate) fn module_by(adding: impl Fn(&mut Command) -> &mut Command) -> Result<PathBuf> {
     setup::rust_target(TARGET)?;
     setup::clang()?;
     let mut build = cargo(&["rustc", "--package", "fibula-page", "--lib", "--crate-type", "cdylib"]);
     build.args(["--profile", "page", "--target", TARGET, "--locked", "--target-dir", "target"]);
     // Zstandard's C has the few functions of a system that it calls in its own headers.
-    run(build.env("CFLAGS_wasm32_wasip1", "-ffreestanding"))?;
+    run(adding(build.env("CFLAGS_wasm32_wasip1", "-ffreestanding")))?;
     Ok(root().join("target").join(TARGET).join("page/fibula_page.wasm"))
 }
 

@@ -122,6 +122,10 @@ fn feeds_are_tables_that_change() {
     until(&service, question, r#""prefix":"10.0.0.0/8","next_hop":"192.0.2.1""#);
     writer.write_all(message("10.0.0.0/8", None).as_bytes()).unwrap();
     until(&service, question, r#""prefix":null"#);
+    // What is none ends the feed, which is told.
+    writer.write_all(b"{\"type\":7}\n").unwrap();
+    until(&service, "/healthz", "no message of RIS Live");
+    until(&service, "/v1/tables", "no message of RIS Live");
     // A router, whose table goes with it.
     let mut router = TcpStream::connect(address).unwrap();
     router.write_all(&monitoring()).unwrap();
@@ -182,6 +186,8 @@ fn what_cannot_be_served_is_one_line() {
         (&["-t", absent.to_str().unwrap()][..], "absent: cannot be read: No such file"),
         (&["-t", "a b=x"], "expected NAME=FILE, with a name of letters"),
         (&["-t", path, "--tls-cert", path], "--tls-key <FILE>"),
+        (&["-t", path, "--follow", path], "a table and a feed are called rib"),
+        (&["--follow", path, "--follow", path], "two feeds are called rib"),
         (&["-t", path, "--poll", "0s"], "expected more than no time"),
         (&["-t", path, "--listen", &listening.address], "Address already in use"),
         (&["-t", path, "--token-file", path], "a token of 14 characters: expected at least 16"),

@@ -1,7 +1,7 @@
 //! [`answer`]: the questions of the page to tables in memory, without a service.
 
 use crate::picture::family;
-use crate::{By, Comparisons, Matches, Query, Shown, Which, differences, prefix_of};
+use crate::{Asked, By, Matches, Picture, Pictures, Query, Shown, Which, differences, prefix_of};
 
 /// The rows of an answer about a table, unless a question wants less.
 const ROWS: usize = 1_000;
@@ -39,7 +39,7 @@ impl Answer {
 ///
 /// # Errors
 /// If something is asked that is not there: one sentence that names it.
-pub fn answer(tables: &[Shown], comparisons: &Comparisons, question: &str) -> Result<Answer, String> {
+pub fn answer(tables: &[Shown], pictures: &Pictures, question: &str) -> Result<Answer, String> {
     let (path, query) = match question.split_once('?') {
         Some((path, query)) => (path, Some(query)),
         None => (question, None),
@@ -75,26 +75,24 @@ pub fn answer(tables: &[Shown], comparisons: &Comparisons, question: &str) -> Re
         }
         "/v1/diff" => {
             let query = of(&["from", "to", "limit"])?;
+            query.needed("from").and(query.needed("to"))?;
             let (from, to) = (named(&query, "from")?, named(&query, "to")?);
             let rows = differences(from, to);
             Ok(Answer::rows(limit(&query)?, rows, |out, difference| difference.write(out, from, to)))
         }
         "/v1/figures" => Ok(Answer::json(named(&of(&["table"])?, "table")?.figures())),
         "/v1/legend" | "/v1/tile" => {
-            let query = of(&["table", "family", "by", "against", "zoom", "x", "y"])?;
-            let shown = named(&query, "table")?;
-            let changes;
-            let picture = match query.get("against") {
-                Some(_) => {
-                    changes = comparisons.of(named(&query, "against")?, shown, family(&query)?);
-                    &changes
-                }
-                None => shown.picture(family(&query)?, By::asked(&query)?),
-            };
-            match path {
-                "/v1/legend" => Ok(Answer::json(&picture.legend())),
-                _ => Ok(Answer { body: picture.tile(&query)?, is_truncated: false }),
+            let known: &[&str] = &["table", "family", "by", "against", "zoom", "x", "y"];
+            let is_tile = path == "/v1/tile";
+            let query = of(if is_tile { known } else { &known[..4] })?;
+            let before = query.get("against").map(|_| named(&query, "against")).transpose()?;
+            let (family, by) = (family(&query)?, By::asked(&query)?);
+            let asked = Asked { shown: named(&query, "table")?, before, family, by };
+            if !is_tile {
+                return Ok(Answer::json(&pictures.with(asked, Picture::legend)));
             }
+            let body = pictures.with(asked, |picture| picture.tile(&query))?;
+            Ok(Answer { body, is_truncated: false })
         }
         _ => Err("a file in the browser has no answer to this".into()),
     }

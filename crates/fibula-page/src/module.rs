@@ -1,21 +1,22 @@
 //! The boundary to the browser, in WebAssembly: bytes in, bytes out.
 //!
 //! JavaScript asks for [`room`], writes there, calls [`read`] or [`ask`], and copies the output.
-//! There is one thread.
+//! There is one thread. The names are the module's own: C has a `read` already.
+#![allow(unsafe_code, reason = "names that JavaScript finds; nothing that they are given is trusted")]
 
-use crate::{Comparisons, Shown, answer};
+use crate::{Pictures, Shown, answer};
 use fibula_io::Budget;
 use fibula_io::table::{ReadOptions, parse};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 static STATE: Mutex<State> =
-    Mutex::new(State { input: Vec::new(), output: Vec::new(), tables: Vec::new(), comparisons: None });
+    Mutex::new(State { input: Vec::new(), output: Vec::new(), tables: Vec::new(), pictures: None });
 
 struct State {
     input: Vec<u8>,
     output: Vec<u8>,
     tables: Vec<Shown>,
-    comparisons: Option<Comparisons>,
+    pictures: Option<Pictures>,
 }
 
 /// What a table may take: half of the memory that there can be.
@@ -42,7 +43,7 @@ impl State {
 }
 
 /// Makes room for the input, and returns where.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "fibula_room")]
 extern "C" fn room(bytes: usize) -> *mut u8 {
     let mut state = state();
     state.input = vec![0; bytes];
@@ -51,7 +52,7 @@ extern "C" fn room(bytes: usize) -> *mut u8 {
 
 /// Reads the input as a file, whose name its first `name` bytes are. It replaces a table of the
 /// same name, and the output is its name as questions call it.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "fibula_read")]
 extern "C" fn read(name: usize) -> i32 {
     let mut state = state();
     let input = std::mem::take(&mut state.input);
@@ -75,24 +76,24 @@ extern "C" fn read(name: usize) -> i32 {
 }
 
 /// Answers the input, a question with its path and parameters.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "fibula_ask")]
 extern "C" fn ask() -> i32 {
     let mut state = state();
     let input = std::mem::take(&mut state.input);
-    let State { tables, comparisons, .. } = &mut *state;
-    let comparisons = comparisons.get_or_insert_default();
-    let result = answer(tables, comparisons, &String::from_utf8_lossy(&input));
+    let State { tables, pictures, .. } = &mut *state;
+    let pictures = pictures.get_or_insert_default();
+    let result = answer(tables, pictures, &String::from_utf8_lossy(&input));
     state.put(result)
 }
 
 /// Returns where the output is, until the next call.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "fibula_output")]
 extern "C" fn output() -> *const u8 {
     state().output.as_ptr()
 }
 
 /// Returns the bytes of the output.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "fibula_output_bytes")]
 extern "C" fn output_bytes() -> usize {
     state().output.len()
 }

@@ -5,7 +5,8 @@ use fibula::{Address, Family, NextHop, NextHops, Prefix, Rib};
 use fibula_map::{Map, View, unicast_block};
 use serde_json::{Value, json};
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
 
 /// The pixels of a tile's side.
 const TILE: u32 = 256;
@@ -26,9 +27,6 @@ pub enum By {
 }
 
 impl By {
-    /// All.
-    pub const ALL: [Self; 3] = [Self::Length, Self::Value, Self::Routes];
-
     /// Reads it from a question; the length if it says nothing.
     ///
     /// # Errors
@@ -68,14 +66,12 @@ pub struct Picture(Box<dyn Drawn>);
 
 impl Picture {
     /// Maps a table of IPv4. O(n).
-    #[must_use]
-    pub fn ipv4(by: By, rib: &Rib<u32>, next_hops: &NextHops) -> Self {
+    fn ipv4(by: By, rib: &Rib<u32>, next_hops: &NextHops) -> Self {
         Self::of(by, rib, next_hops, Prefix::ALL)
     }
 
     /// Maps a table of IPv6. O(n).
-    #[must_use]
-    pub fn ipv6(by: By, rib: &Rib<u128>, next_hops: &NextHops) -> Self {
+    fn ipv6(by: By, rib: &Rib<u128>, next_hops: &NextHops) -> Self {
         Self::of(by, rib, next_hops, unicast_block(rib))
     }
 
@@ -131,29 +127,68 @@ impl Picture {
     }
 }
 
-/// The comparisons that were asked for last.
+/// The maps that were asked for last.
 #[derive(Debug, Default)]
-pub struct Comparisons(Mutex<VecDeque<(Compared, Arc<Picture>)>>);
+pub struct Pictures(Mutex<VecDeque<Kept>>);
 
-/// What is compared: two tables by name and generation, in a family.
-type Compared = ([(String, u64); 2], Family);
+/// A map that is kept.
+#[derive(Debug)]
+struct Kept {
+    /// The names of the table and of the one that it is compared with, the family and the colours.
+    of: (String, Option<String>, Family, By),
+    /// The states that it shows.
+    ids: [Option<u64>; 2],
+    made: Instant,
+    picture: Arc<OnceLock<Picture>>,
+}
 
-impl Comparisons {
-    /// The comparisons that are kept.
-    const KEPT: usize = 4;
+/// Which map.
+#[derive(Clone, Copy, Debug)]
+pub struct Asked<'s> {
+    /// Of this table.
+    pub shown: &'s Shown,
+    /// What became of the answers of another one, instead of what [`by`](Self::by) says.
+    pub before: Option<&'s Shown>,
+    /// Of these addresses.
+    pub family: Family,
+    /// With these colours.
+    pub by: By,
+}
 
-    /// Returns the map of what became of the answers of one table in another. Whoever asks at the
-    /// same time waits. O(n + m) for the first time.
-    pub fn of(&self, before: &Shown, after: &Shown, family: Family) -> Arc<Picture> {
-        let key = ([before, after].map(|shown| (shown.name.clone(), shown.generation)), family);
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, picture)) = kept.iter().find(|(known, _)| *known == key) {
-            return Arc::clone(picture);
-        }
-        kept.truncate(Self::KEPT - 1);
-        let picture = Arc::new(Picture::changes(before, after, family));
-        kept.push_front((key, Arc::clone(&picture)));
-        picture
+impl Pictures {
+    /// The maps that are kept.
+    const KEPT: usize = 12;
+
+    /// How old a map of a table may be that changes. So its tiles fit together, and a table that
+    /// always changes is not always mapped.
+    const FRESH: Duration = Duration::from_secs(2);
+
+    /// Calls `what` with a map. O(n) for the first time; whoever asks for the same one meanwhile
+    /// waits.
+    pub fn with<T>(&self, asked: Asked<'_>, what: impl FnOnce(&Picture) -> T) -> T {
+        let Asked { shown, before, family, by } = asked;
+        let of = (shown.name.clone(), before.map(|before| before.name.clone()), family, by);
+        let ids = [Some(shown.id), before.map(|before| before.id)];
+        let is_live = shown.is_live || before.is_some_and(|before| before.is_live);
+        let picture = {
+            let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            let is_good = |kept: &Kept| kept.ids == ids || is_live && kept.made.elapsed() < Self::FRESH;
+            match kept.iter().position(|kept| kept.of == of) {
+                Some(at) if is_good(&kept[at]) => Arc::clone(&kept[at].picture),
+                at => {
+                    at.map(|at| kept.remove(at));
+                    kept.truncate(Self::KEPT - 1);
+                    let picture = Arc::default();
+                    kept.push_front(Kept { of, ids, made: Instant::now(), picture: Arc::clone(&picture) });
+                    picture
+                }
+            }
+        };
+        what(picture.get_or_init(|| match (before, family) {
+            (Some(before), _) => Picture::changes(before, shown, family),
+            (None, Family::Ipv4) => Picture::ipv4(by, &shown.ipv4(Some), &shown.next_hops),
+            (None, Family::Ipv6) => Picture::ipv6(by, &shown.ipv6(Some), &shown.next_hops),
+        }))
     }
 }
 

@@ -1,14 +1,20 @@
 //! [`Shown`]: one generation of a table, as a page asks it.
 
-use crate::picture::{By, Picture};
 use crate::{figures, routes::Which};
-use fibula::{Address, Family, IpPrefix, NextHop, NextHopInfo, NextHops, Prefix, Rib, Route, Table};
+use fibula::{Address, IpPrefix, NextHop, NextHopInfo, NextHops, Prefix, Rib, Route, Table};
 use fibula_io::table::{Loaded, json_of};
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::io::Write as _;
 use std::net::IpAddr;
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Returns a number that no other call has returned.
+fn next_id() -> u64 {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    NEXT.fetch_add(1, Ordering::Relaxed)
+}
 
 /// A route that is another one, or gone.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,10 +28,15 @@ pub struct Change {
 /// A table as it was read once.
 #[derive(Debug)]
 pub struct Shown {
-    /// How it is called.
+    /// How it is called: letters, digits, `_`, `-` and `.`.
     pub name: String,
-    /// 1 for the table that was there at the start; one more with each that replaced it.
+    /// 1 for the table that was there at the start, 0 for one that begins empty; one more with each
+    /// that replaced it, and with each change.
     pub generation: u64,
+    /// Another number for every state of every table.
+    pub(crate) id: u64,
+    /// Whether it changes.
+    pub(crate) is_live: bool,
     /// The routes, each with the number of its value.
     pub table: Table<NextHop>,
     /// What these numbers stand for.
@@ -36,8 +47,7 @@ pub struct Shown {
     pub notes: Vec<String>,
     /// The values as JSON, by their numbers; `null` is that of no route.
     json: Vec<Box<str>>,
-    /// Its maps, from the first time that one is asked for: by family and by what is coloured.
-    pictures: [[OnceLock<Picture>; By::ALL.len()]; 2],
+    /// Its figures, from the first time that they are asked for.
     figures: OnceLock<Value>,
 }
 
@@ -60,12 +70,13 @@ impl Shown {
             format: loaded.format.name(),
             notes,
             json,
-            pictures: Default::default(),
+            id: next_id(),
+            is_live: false,
             figures: OnceLock::new(),
         }
     }
 
-    /// Returns a table without routes.
+    /// Returns a table without routes, which will change.
     #[must_use]
     pub fn empty(name: &str, format: &'static str) -> Self {
         Self {
@@ -76,7 +87,8 @@ impl Shown {
             format,
             notes: Vec::new(),
             json: vec!["null".into()],
-            pictures: Default::default(),
+            id: next_id(),
+            is_live: true,
             figures: OnceLock::new(),
         }
     }
@@ -109,8 +121,7 @@ impl Shown {
         if self.next_hops.len() > 2 * self.table.len() + 1_000 {
             self.forget_values();
         }
-        self.pictures = Default::default();
-        self.figures = OnceLock::new();
+        (self.id, self.figures) = (next_id(), OnceLock::new());
     }
 
     /// Forgets the values that no route has, and numbers the others anew. O(n).
@@ -180,14 +191,6 @@ impl Shown {
     /// Returns the routes that are asked for, in order.
     pub fn routes<'s>(&'s self, which: &Which) -> Box<dyn Iterator<Item = (IpPrefix, NextHop)> + 's> {
         which.of(self)
-    }
-
-    /// Returns its map. O(n) for the first time.
-    pub fn picture(&self, family: Family, by: By) -> &Picture {
-        self.pictures[usize::from(family == Family::Ipv6)][by as usize].get_or_init(|| match family {
-            Family::Ipv4 => Picture::ipv4(by, &self.ipv4(Some), &self.next_hops),
-            Family::Ipv6 => Picture::ipv6(by, &self.ipv6(Some), &self.next_hops),
-        })
     }
 
     /// Returns the figures of both families as JSON. O(n) for the first time.

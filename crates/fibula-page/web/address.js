@@ -18,6 +18,14 @@ export function prefixText(address, length, bits) {
   return `${groups.slice(0, start).join(":")}::${groups.slice(start + run).join(":")}${host}`;
 }
 
+// Returns an address of IPv6 that ends as one of IPv4 with two groups in its place.
+function withoutDots(address) {
+  return address.replace(/(\d+)\.(\d+)\.(\d+)\.(\d+)$/, (_, ...octets) => {
+    const [a, b, c, d] = octets.slice(0, 4).map(Number);
+    return `${((a << 8) | b).toString(16)}:${((c << 8) | d).toString(16)}`;
+  });
+}
+
 // Returns a prefix as its first address and its length.
 export function parsePrefix(text) {
   const [address, length] = text.split("/");
@@ -25,7 +33,7 @@ export function parsePrefix(text) {
     const value = address.split(".").reduce((sum, octet) => (sum << 8n) | BigInt(octet), 0n);
     return { address: value, length: Number(length ?? 32), bits: 32 };
   }
-  const [left, right] = address.split("::");
+  const [left, right] = withoutDots(address).split("::");
   const groups = (part) => (part ? part.split(":") : []);
   const [head, tail] = [groups(left), groups(right)];
   const zeros = Array(Math.max(0, 8 - head.length - tail.length)).fill("0");

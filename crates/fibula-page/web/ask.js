@@ -11,6 +11,7 @@ function token() {
     const dialog = document.getElementById("token");
     dialog.addEventListener("close", () => {
       sessionStorage.setItem(SECRET, document.getElementById("secret").value);
+      document.getElementById("refused").hidden = false;
       asked = null;
       resolve();
     }, { once: true });
@@ -67,7 +68,12 @@ export function ask(kind, path, table, parameters = {}, signal = undefined) {
 
 // Returns the tables of the service; none where there is no service to ask.
 export async function tables() {
-  return (await remote.json("/v1/tables", {})).value;
+  return service("/v1/tables");
+}
+
+// Returns what the service says of itself.
+export async function service(path) {
+  return (await remote.json(path, {})).value;
 }
 
 // Returns a text that the service answers.
@@ -80,14 +86,18 @@ export async function events(path, parameters, happened, signal) {
   const response = await send(path, parameters, signal);
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
   let rest = "";
-  for (;;) {
-    const { value, done } = await reader.read();
-    if (done) return;
-    const all = (rest + value).split("\n\n");
-    rest = all.pop();
-    for (const event of all) {
-      const [, name, data] = /^event: (.*)\ndata: (.*)$/.exec(event) ?? [];
-      if (name) happened(name, JSON.parse(data));
+  try {
+    for (;;) {
+      const { value, done } = await reader.read();
+      if (done) return;
+      const all = (rest + value).split("\n\n");
+      rest = all.pop();
+      for (const event of all) {
+        const [, name, data] = /^event: ([^\n]*)\ndata: ([^\n]*)$/.exec(event) ?? [];
+        if (name) happened(name, JSON.parse(data));
+      }
     }
+  } finally {
+    reader.cancel();
   }
 }

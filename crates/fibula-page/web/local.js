@@ -14,6 +14,11 @@ function call(message, transferred = []) {
       if (data.error === undefined) resolve(data);
       else reject(new Error(data.error));
     });
+    worker.addEventListener("error", () => {
+      for (const { reject } of waiting.values()) reject(new Error("this browser does not start the reader"));
+      waiting.clear();
+      worker = null;
+    });
   }
   asked += 1;
   const id = asked;

@@ -12,7 +12,11 @@ const isAddress = (text) => /^[0-9a-f:.]+(\/\d*)?$/i.test(text) && /[.:]/.test(t
 // Shows the answer for an address or a prefix: the longest match, all covers, more specific routes.
 async function covers(name, typed, signal) {
   const text = typedPrefix(typed);
-  if (text === null) return [element("p", { class: "faint" }, `“${typed}” is no address or prefix yet`)];
+  if (text === null) {
+    // It may be a community or the name of an interface.
+    const hint = element("p", { class: "faint" }, `“${typed}” is no address or prefix yet`);
+    return [hint, ...(await values(name, typed, signal))];
+  }
   const { value: rows } = await ask("json", "/v1/lookup", name, { addr: text, all: "1" }, signal);
   const parts = [];
   const [first] = rows;
@@ -63,7 +67,9 @@ export function start(current) {
     if (text === "" || name === "") return answer.replaceChildren();
     try {
       const parts = await (isAddress(text) ? covers : values)(name, text, signal);
-      if (!signal.aborted) answer.replaceChildren(...parts);
+      // What has not changed is not read aloud again.
+      const made = element("div", {}, ...parts);
+      if (!signal.aborted && !answer.firstChild?.isEqualNode(made)) answer.replaceChildren(made);
     } catch (error) {
       if (!signal.aborted) answer.replaceChildren(element("p", { class: "bad" }, error.message));
     }

@@ -17,10 +17,18 @@ const about = new Map();
 
 // The theme is kept from visit to visit.
 const theme = by("theme");
-theme.value = localStorage.getItem("fibula-theme") ?? "";
+const kept = (value) => {
+  try {
+    if (value !== undefined) localStorage.setItem("fibula-theme", value);
+    return localStorage.getItem("fibula-theme") ?? "";
+  } catch {
+    // The browser keeps nothing for this page.
+    return value ?? "";
+  }
+};
+theme.value = kept();
 const paintTheme = () => {
-  localStorage.setItem("fibula-theme", theme.value);
-  document.documentElement.dataset.theme = theme.value;
+  document.documentElement.dataset.theme = kept(theme.value);
 };
 theme.addEventListener("change", paintTheme);
 paintTheme();
@@ -31,9 +39,11 @@ const question = lookup.start(() => state.table);
 // Shows an error where an answer would be.
 const failed = (where, error) => where.replaceChildren(element("p", { class: "bad" }, error.message));
 
-// Fills the lists of tables, and keeps what was chosen.
+// Fills the lists of tables where they have changed, and keeps what was chosen.
 function list() {
+  by("table").value = state.table;
   for (const [select, chosen] of [[by("table"), state.table], [by("other"), state.since]]) {
+    if ([...select.options].map(({ value }) => value).join() === [...about.keys()].join()) continue;
     select.replaceChildren(...[...about.keys()].map((name) => element("option", { value: name }, name)));
     if (about.has(chosen)) select.value = chosen;
   }
@@ -46,7 +56,7 @@ function list() {
 
 // Chooses a table, and shows everything of it.
 function choose(name) {
-  if (name === undefined) return;
+  if (name === undefined) return list();
   state.table = name;
   const { routes } = about.get(name);
   if (routes.ipv4 === 0 && routes.ipv6 > 0) document.querySelector("input[name=family][value='6']").checked = true;
@@ -65,16 +75,19 @@ function show() {
   drawFigures();
 }
 
+let drawings = 0;
 async function drawMap() {
-  const [name, what] = [state.table, by("by").value];
+  drawings += 1;
+  const [name, what, drawing] = [state.table, by("by").value, drawings];
   const parameters = what === "changes" ? { family: family(), against: state.since } : { family: family(), by: what };
   try {
     const { value: legend } = await ask("json", "/v1/legend", name, parameters);
-    if (name !== state.table || what !== by("by").value) return;
+    if (drawing !== drawings) return;
     map.show((zoom, x, y) => ask("blob", "/v1/tile", name, { ...parameters, zoom, x, y }), legend);
     const percent = (share) => {
       if (share === null) return "";
       if (share > 0 && share < 1e-5) return " <0.001 %";
+      if (share < 1 && share >= 0.9995) return " >99.9 %";
       return ` ${(100 * share).toFixed(share < 0.001 ? 3 : 1)} %`;
     };
     const entries = legend.entries.map(({ colour, text, share }) => {
@@ -83,11 +96,11 @@ async function drawMap() {
       return element("li", {}, swatch, text, element("span", { class: "faint" }, percent(share)));
     });
     by("legend").replaceChildren(
-      element("p", {}, `${legend.block}: ${legend.title};${percent(legend.covered)} of the addresses have a route`),
+      element("p", {}, `${legend.block}: ${legend.title};${percent(legend.covered)} of the addresses have a route${what === "changes" ? " in one of them" : ""}`),
       element("ul", {}, ...entries),
     );
   } catch (error) {
-    failed(by("legend"), error);
+    if (drawing === drawings) failed(by("legend"), error);
   }
 }
 
@@ -165,13 +178,15 @@ by("compare").addEventListener("click", async () => {
 
 // Engines, one after the other.
 by("race").addEventListener("click", async () => {
-  const [progress, rows] = [by("progress"), []];
+  const [progress, rows, name] = [by("progress"), [], state.table];
+  let isWhole = false;
   by("race").disabled = true;
   progress.hidden = false;
   progress.removeAttribute("value");
   try {
-    await events("/v1/engines", { table: nameOf(state.table), family: family() }, (event, data) => {
+    await events("/v1/engines", { table: nameOf(name), family: family() }, (event, data) => {
       if (event === "end" && data.error) throw new Error(data.error);
+      isWhole ||= event === "end";
       if (event !== "engine") return;
       [progress.max, progress.value] = [data.of, data.at];
       const { error, build_ms: build, bytes: size, million_lookups_per_second: speed, wrong } = data.measured;
@@ -180,8 +195,9 @@ by("race").addEventListener("click", async () => {
         : [data.engine, figure(speed.toFixed(0)), figure(bytes(size)), figure(`${build.toFixed(1)} ms`), figure(number(wrong))] });
       rows.sort((one, other) => other.speed - one.speed);
       const heads = ["engine", "million lookups a second", "memory", "build", "wrong"];
-      by("engines").replaceChildren(table(`Engines on ${state.table}`, heads, rows.map(({ cells }) => cells)));
+      by("engines").replaceChildren(table(`Engines on ${name}`, heads, rows.map(({ cells }) => cells)));
     });
+    if (!isWhole) throw new Error("the service has ended the measurements");
   } catch (error) {
     failed(by("engines"), error);
   }
@@ -206,10 +222,19 @@ async function read(file) {
     failed(status, error);
   }
 }
-by("file").addEventListener("change", (event) => { [...event.target.files].forEach(read); });
-addEventListener("dragover", (event) => { event.preventDefault(); document.body.classList.add("dropping"); });
+by("file").addEventListener("change", (event) => {
+  [...event.target.files].forEach(read);
+  event.target.value = "";
+});
+const hasFiles = (event) => event.dataTransfer.types.includes("Files");
+addEventListener("dragover", (event) => {
+  if (!hasFiles(event)) return;
+  event.preventDefault();
+  document.body.classList.add("dropping");
+});
 addEventListener("dragleave", () => document.body.classList.remove("dropping"));
 addEventListener("drop", (event) => {
+  if (!hasFiles(event)) return;
   event.preventDefault();
   document.body.classList.remove("dropping");
   [...event.dataTransfer.files].forEach(read);
@@ -217,8 +242,9 @@ addEventListener("drop", (event) => {
 
 // What the service has.
 async function refresh() {
+  const served = await tables();
   for (const name of [...about.keys()].filter((name) => !name.endsWith(LOCAL))) about.delete(name);
-  for (const served of await tables()) about.set(served.table, served);
+  for (const table of served) about.set(table.table, table);
 }
 refresh()
   .then(() => choose(about.keys().next().value))
@@ -234,7 +260,12 @@ live.start((name) => {
   setTimeout(async () => {
     const names = changed;
     changed = null;
-    await refresh();
+    try {
+      await refresh();
+    } catch {
+      // The service is away: what is there stays, and its return is an event.
+      return;
+    }
     if (!about.has(state.table)) choose(about.keys().next().value);
     else if (names.has(state.table)) show();
     else list();

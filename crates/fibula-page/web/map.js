@@ -4,7 +4,8 @@ import { hilbertIndex, hilbertPosition, parsePrefix, prefixText } from "./addres
 
 const TILE = 256;
 const KEPT = 400;
-const AT_ONCE = 6;
+// Fewer than the connections that a browser makes: what is typed needs one.
+const AT_ONCE = 4;
 const LABEL_PIXELS = 76;
 
 // Returns the text of a prefix of IPv4 without the octets after its length.
@@ -28,7 +29,7 @@ export class HilbertMap extends EventTarget {
     this.zoom = 0;
     this.left = 0;
     this.top = 0;
-    new ResizeObserver(() => this.whole()).observe(canvas);
+    new ResizeObserver(() => this.resize()).observe(canvas);
     this.listen();
   }
 
@@ -64,9 +65,22 @@ export class HilbertMap extends EventTarget {
     return Math.log2(Math.max(this.side, 1) / TILE);
   }
 
-  whole() {
-    const ratio = devicePixelRatio;
+  // Keeps the middle and what is around it.
+  resize() {
+    const [before, ratio] = [this.canvas.width / (this.ratio ?? 1), devicePixelRatio];
+    const isWhole = this.ratio === undefined || this.isWhole;
+    this.ratio = ratio;
     [this.canvas.width, this.canvas.height] = [this.side * ratio, this.side * ratio];
+    if (isWhole) return this.whole();
+    return this.moveBy((before - this.side) / 2, (before - this.side) / 2);
+  }
+
+  get isWhole() {
+    return this.left === 0 && this.top === 0 && Math.abs(this.zoom - this.shownWhole) < 1e-9;
+  }
+
+  whole() {
+    this.shownWhole = this.least;
     [this.zoom, this.left, this.top] = [this.least, 0, 0];
     this.paint();
   }
@@ -114,6 +128,7 @@ export class HilbertMap extends EventTarget {
 
   // Moves the map so that a prefix is in its middle and can be seen.
   find(text) {
+    if (!this.legend) return;
     const { address, length, bits } = parsePrefix(text);
     const block = this.block;
     if (bits !== block.bits || length < block.length) return;
@@ -197,11 +212,19 @@ export class HilbertMap extends EventTarget {
           }
           return undefined;
         })
-        .catch((error) => this.dispatchEvent(new CustomEvent("failure", { detail: error.message })))
+        .catch((error) => {
+          if (era !== this.era) return;
+          // Not the picture of another map; and it is asked for again when the map is moved.
+          this.before.get(key)?.picture?.close();
+          this.before.delete(key);
+          this.tiles.delete(key);
+          this.failed = true;
+          this.dispatchEvent(new CustomEvent("failure", { detail: error.message }));
+        })
         .finally(() => {
           this.running -= 1;
-          this.dispatchEvent(new Event("drawn"));
-          this.paint();
+          if (this.failed) this.failed = false;
+          else this.paint();
         });
     }
   }

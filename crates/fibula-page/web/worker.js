@@ -53,25 +53,29 @@ async function start() {
 // Gives the module some bytes, calls it, and returns its status and a copy of its output.
 function run(exports, parts, what) {
   const bytes = parts.reduce((sum, part) => sum + part.length, 0);
-  let at = exports.room(bytes) >>> 0;
+  let at = exports.fibula_room(bytes) >>> 0;
   for (const part of parts) {
     new Uint8Array(exports.memory.buffer, at, part.length).set(part);
     at += part.length;
   }
   const status = what();
-  const [start, length] = [exports.output() >>> 0, exports.output_bytes() >>> 0];
+  const [start, length] = [exports.fibula_output() >>> 0, exports.fibula_output_bytes() >>> 0];
   return { status, body: exports.memory.buffer.slice(start, start + length) };
 }
 
 addEventListener("message", async ({ data: { id, name, bytes, question } }) => {
   try {
-    module ??= start();
+    // What failed to load is tried again.
+    module ??= start().catch((error) => {
+      module = null;
+      throw error;
+    });
     const exports = await module;
     const encoded = new TextEncoder().encode(name ?? question);
     const { status, body } =
       bytes === undefined
-        ? run(exports, [encoded], () => exports.ask())
-        : run(exports, [encoded, new Uint8Array(bytes)], () => exports.read(encoded.length));
+        ? run(exports, [encoded], () => exports.fibula_ask())
+        : run(exports, [encoded, new Uint8Array(bytes)], () => exports.fibula_read(encoded.length));
     if (status < 0) throw new Error(new TextDecoder().decode(body));
     postMessage({ id, body, isTruncated: status === 1 }, [body]);
   } catch (error) {

@@ -10,13 +10,14 @@ use crate::{Error, Settings, token};
 use fibula_io::Source;
 use fibula_io::rov::Vrps;
 use fibula_io::table::{ReadOptions, read};
-use fibula_page::{Comparisons, Query, shortened};
+use fibula_page::{Pictures, Query, shortened};
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Instant;
-use tokio::sync::watch;
+use tokio::sync::{Semaphore, watch};
 
 /// What all requests share.
 pub(crate) struct App {
@@ -28,7 +29,9 @@ pub(crate) struct App {
     pub(crate) token: Option<token::Token>,
     pub(crate) metrics: Metrics,
     pub(crate) events: Events,
-    pub(crate) comparisons: Comparisons,
+    pub(crate) pictures: Pictures,
+    /// Who walks a whole table for a question has one of these: so the others have a processor.
+    pub(crate) walks: Arc<Semaphore>,
     pub(crate) started: Instant,
     /// Whether the service ends.
     pub(crate) stop: watch::Sender<bool>,
@@ -66,7 +69,8 @@ impl App {
             token,
             metrics: Metrics::default(),
             events: Events::default(),
-            comparisons: Comparisons::default(),
+            pictures: Pictures::default(),
+            walks: Arc::new(Semaphore::new(thread::available_parallelism().map_or(1, usize::from))),
             started: Instant::now(),
             stop: watch::Sender::new(false),
             wake: Mutex::new(wake),
@@ -114,9 +118,24 @@ impl App {
         }
     }
 
-    /// Returns all tables, as they are now.
+    /// Does something that walks a whole table, in a thread of its own, when its turn has come.
+    /// Who goes away meanwhile loses the turn.
+    pub(crate) async fn walk<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, Refusal> {
+        let turn = Arc::clone(&self.walks).acquire_owned().await.map_err(|_| Refusal::bug())?;
+        let work = move || {
+            let _turn = turn;
+            work()
+        };
+        tokio::task::spawn_blocking(work).await.map_err(|_| Refusal::bug())
+    }
+
+    /// Returns all tables, as they are now. A file's hides a feed's of the same name.
     pub(crate) fn tables(&self) -> Vec<Arc<Served>> {
-        self.files.iter().map(|(_, table)| table.get()).chain(self.feeds.tables()).collect()
+        let is_free = |served: &Arc<Served>| self.files.iter().all(|(name, _)| *name != served.name);
+        self.files.iter().map(|(_, table)| table.get()).chain(self.feeds.tables().filter(is_free)).collect()
     }
 
     /// Returns the table that a request names by `parameter`, as it is now; the only one if it
@@ -144,9 +163,11 @@ impl App {
         })
     }
 
-    /// Returns why a table is older than its file.
-    pub(crate) fn failure(&self, name: &str) -> Option<Failure> {
-        self.files.iter().find(|(known, _)| known == name)?.1.failure()
+    /// Returns why tables are older than their files, or not fed any more, by name.
+    pub(crate) fn failures(&self) -> BTreeMap<String, Failure> {
+        let mut all = self.feeds.failures();
+        all.extend(self.files.iter().filter_map(|(name, file)| Some((name.clone(), file.failure()?))));
+        all
     }
 }
 

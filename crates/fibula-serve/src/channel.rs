@@ -28,7 +28,12 @@ pub(crate) type Parts = mpsc::Sender<Result<Bytes, Cut>>;
 
 impl Channel {
     pub(crate) fn new() -> (Parts, Self) {
-        let (sender, receiver) = mpsc::channel(PARTS);
+        Self::of_parts(PARTS)
+    }
+
+    /// Returns a channel in which at most so many parts wait.
+    pub(crate) fn of_parts(parts: usize) -> (Parts, Self) {
+        let (sender, receiver) = mpsc::channel(parts);
         (sender, Self(receiver))
     }
 

@@ -20,7 +20,7 @@ use tokio::sync::broadcast::{self, error::RecvError};
 /// The changes that are told of one reload.
 const CHANGES: usize = 1_000;
 
-/// The reloads that wait for a slow listener; it is told if it lost some.
+/// The reloads and publications that wait for a slow listener; it is told if it lost some.
 const WAITING: usize = 16;
 
 /// How often a listener hears something, even if nothing happens.
@@ -40,12 +40,13 @@ impl Events {
     /// compared.
     pub(crate) fn replaced(&self, old: &Served, new: &Served) {
         if self.0.receiver_count() > 0 {
-            self.tell("reload", old, new, differences(old, new));
+            self.tell("reload", old, new, differences(old, new), None);
         }
     }
 
-    /// Tells that a feed has changed a table, and the first of the changes.
-    pub(crate) fn changed(&self, old: &Served, new: &Served, changes: &[Change]) {
+    /// Tells that a feed has changed a table, how long the first change has waited until it was
+    /// seen, and the first of the changes.
+    pub(crate) fn changed(&self, old: &Served, new: &Served, changes: &[Change], waited: Duration) {
         if self.0.receiver_count() == 0 {
             return;
         }
@@ -58,10 +59,23 @@ impl Events {
         let text =
             |served: &Served, next_hop: Option<NextHop>| next_hop.map(|next_hop| served.text(next_hop));
         let is_one = |one: &Difference| text(old, one.before) != text(new, one.after);
-        self.tell("changes", old, new, differences.filter(is_one));
+        self.tell("changes", old, new, differences.filter(is_one), Some(waited));
     }
 
-    fn tell(&self, event: &str, old: &Served, new: &Served, all: impl Iterator<Item = Difference>) {
+    /// Tells that a table is not there any more.
+    pub(crate) fn gone(&self, old: &Served) {
+        let about = json!({ "table": old.name, "generation": old.generation });
+        let _ = self.0.send(format!("event: gone\ndata: {about}\n\n").into());
+    }
+
+    fn tell(
+        &self,
+        event: &str,
+        old: &Served,
+        new: &Served,
+        all: impl Iterator<Item = Difference>,
+        waited: Option<Duration>,
+    ) {
         let mut changes = Vec::new();
         let (mut added, mut removed, mut changed) = (0_usize, 0_usize, 0_usize);
         for (at, difference) in all.enumerate() {
@@ -77,11 +91,14 @@ impl Events {
             }
         }
         let told = (added + removed + changed).min(CHANGES);
-        let about = json!({
+        let mut about = json!({
             "table": new.name, "generation": new.generation,
             "ipv4": new.table.len_ipv4(), "ipv6": new.table.len_ipv6(),
             "added": added, "removed": removed, "changed": changed, "told": told,
         });
+        if let Some(waited) = waited {
+            about["visible_ms"] = (waited.as_secs_f64() * 1e3).into();
+        }
         let mut text = format!("event: {event}\ndata: {about}\n\n").into_bytes();
         text.append(&mut changes);
         // Without listeners by now nobody misses it.
@@ -96,7 +113,9 @@ pub(crate) const PARAMETERS: &[&str] = &[];
 pub(crate) async fn events(State(app): State<Arc<App>>, uri: Uri) -> Result<Response, Refusal> {
     Query::of(uri.query(), PARAMETERS)?;
     let mut happened = app.events.0.subscribe();
-    let (parts, channel) = Channel::new();
+    // Few: an event may have all of its changes.
+    let (parts, channel) = Channel::of_parts(2);
+    let patience = app.settings.limits.time;
     let mut first = Vec::new();
     for table in app.tables() {
         let about = json!({ "table": table.name, "generation": table.generation });
@@ -110,12 +129,14 @@ pub(crate) async fn events(State(app): State<Arc<App>>, uri: Uri) -> Result<Resp
             let text = match next {
                 Ok(text) => text,
                 Err(RecvError::Lagged(lost)) => {
-                    format!("event: lost\ndata: {}\n\n", json!({ "reloads": lost })).into()
+                    format!("event: lost\ndata: {}\n\n", json!({ "events": lost })).into()
                 }
                 Err(RecvError::Closed) => return,
             };
-            if parts.send(Ok(text)).await.is_err() {
-                return;
+            // Who does not read for so long does not listen.
+            match tokio::time::timeout(patience, parts.send(Ok(text))).await {
+                Ok(Ok(())) => {}
+                Ok(Err(_)) | Err(_) => return,
             }
             next = tokio::select! {
                 next = happened.recv() => next,

@@ -5,17 +5,18 @@
 //! ```
 //!
 //! A publication carries the changes out on the copy that nobody reads, which first catches up with
-//! the other. Where a slow reader holds that copy, the next publication tries again, and after a
-//! second another copy is made.
+//! the other. Where a slow reader holds that copy, the next tick tries again, and after a second
+//! another copy is made; where readers hold several of those, changes wait for them.
 
 use crate::events::Events;
+use crate::files::Failure;
 use crate::served::Served;
 use arc_swap::ArcSwap;
 use fibula::{IpPrefix, NextHopInfo};
 use fibula_page::Change;
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
-use std::time::Duration;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, Weak};
+use std::time::{Duration, Instant, SystemTime};
 
 /// How long a change waits for others.
 pub(crate) const TICK: Duration = Duration::from_millis(20);
@@ -23,12 +24,19 @@ pub(crate) const TICK: Duration = Duration::from_millis(20);
 /// The ticks after which a copy is made because readers hold the one that is needed.
 const PATIENCE: u32 = 50;
 
+/// The copies that slow readers may hold.
+const HELD: usize = 4;
+
 /// The changes that a feed may be ahead. It then publishes itself.
 const AHEAD: usize = 100_000;
 
 /// All tables that are fed, by name.
 #[derive(Default)]
-pub(crate) struct Feeds(RwLock<BTreeMap<String, Arc<Fed>>>);
+pub(crate) struct Feeds {
+    tables: RwLock<BTreeMap<String, Arc<Fed>>>,
+    /// Why feeds have ended, by the name of what they fed.
+    failures: Mutex<BTreeMap<String, Failure>>,
+}
 
 /// A table that is fed.
 struct Fed {
@@ -40,11 +48,15 @@ struct Fed {
 #[derive(Default)]
 struct Writer {
     pending: Vec<Change>,
+    /// When the first of them came.
+    since: Option<Instant>,
     /// The other copy, unless a reader has it, and the changes that it has missed.
     spare: Option<Arc<Served>>,
     missed: Vec<Change>,
     /// The ticks for which readers have held it.
     waited: u32,
+    /// The copies that readers held too long.
+    held: Vec<Weak<Served>>,
 }
 
 impl Fed {
@@ -59,29 +71,36 @@ impl Fed {
     }
 
     /// Publishes what is pending. O(changes), unless a copy must be made.
-    fn publish(&self, events: &Events) {
+    fn publish(&self, events: &Events, is_tick: bool) {
         let mut writer = self.writer();
-        let Writer { pending, spare, missed, waited } = &mut *writer;
+        let Writer { pending, since, spare, missed, waited, held } = &mut *writer;
         if pending.is_empty() {
             return;
         }
+        held.retain(|copy| copy.strong_count() > 0);
         let current = self.current.load_full();
         let mut next = match spare.take().map(Arc::try_unwrap) {
             Some(Ok(mut spare)) => {
                 spare.change(missed);
                 spare
             }
-            Some(Err(held)) if *waited < PATIENCE => {
-                *waited += 1;
-                *spare = Some(held);
+            Some(Err(kept)) if *waited < PATIENCE || held.len() >= HELD => {
+                *waited += u32::from(is_tick);
+                *spare = Some(kept);
                 return;
             }
-            Some(Err(_)) | None => current.copy(),
+            Some(Err(kept)) => {
+                held.push(Arc::downgrade(&kept));
+                current.copy()
+            }
+            None => current.copy(),
         };
         *waited = 0;
         next.change(pending);
-        events.changed(&current, &next, pending);
-        self.current.store(Arc::new(next));
+        let next = Arc::new(next);
+        self.current.store(Arc::clone(&next));
+        let waited = since.take().map_or(Duration::ZERO, |since| since.elapsed());
+        events.changed(&current, &next, pending, waited);
         *spare = Some(current);
         *missed = std::mem::take(pending);
     }
@@ -89,15 +108,15 @@ impl Fed {
 
 impl Feeds {
     fn all(&self) -> Vec<Arc<Fed>> {
-        self.0.read().unwrap_or_else(PoisonError::into_inner).values().map(Arc::clone).collect()
+        self.tables.read().unwrap_or_else(PoisonError::into_inner).values().map(Arc::clone).collect()
     }
 
     /// Returns a table of the feed, which is empty if it is new.
     fn of(&self, name: &str) -> Arc<Fed> {
-        if let Some(fed) = self.0.read().unwrap_or_else(PoisonError::into_inner).get(name) {
+        if let Some(fed) = self.tables.read().unwrap_or_else(PoisonError::into_inner).get(name) {
             return Arc::clone(fed);
         }
-        let mut all = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        let mut all = self.tables.write().unwrap_or_else(PoisonError::into_inner);
         Arc::clone(all.entry(name.to_owned()).or_insert_with(|| Arc::new(Fed::new(name))))
     }
 
@@ -111,23 +130,37 @@ impl Feeds {
         let fed = self.of(name);
         let ahead = {
             let mut writer = fed.writer();
+            writer.since.get_or_insert_with(Instant::now);
             writer.pending.push(Change { prefix, value: value.cloned() });
             writer.pending.len()
         };
         if ahead >= AHEAD {
-            fed.publish(events);
+            fed.publish(events, false);
         }
     }
 
-    /// Empties a table, whatever is pending.
-    pub(crate) fn forget(&self, name: &str) {
-        let mut all = self.0.write().unwrap_or_else(PoisonError::into_inner);
-        all.remove(name);
+    /// Forgets a table, whatever is pending.
+    pub(crate) fn forget(&self, name: &str, events: &Events) {
+        let gone = self.tables.write().unwrap_or_else(PoisonError::into_inner).remove(name);
+        if let Some(gone) = gone {
+            events.gone(&gone.current.load());
+        }
+    }
+
+    /// Notes that a feed has ended by an error: what it fed stays as it is.
+    pub(crate) fn fail(&self, name: &str, what: String) {
+        let failure = Failure { what, since: SystemTime::now() };
+        self.failures.lock().unwrap_or_else(PoisonError::into_inner).insert(name.to_owned(), failure);
+    }
+
+    /// Returns the feeds that have ended by an error.
+    pub(crate) fn failures(&self) -> BTreeMap<String, Failure> {
+        self.failures.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Publishes what is pending in all tables.
     pub(crate) fn publish(&self, events: &Events) {
-        self.all().iter().for_each(|fed| fed.publish(events));
+        self.all().iter().for_each(|fed| fed.publish(events, true));
     }
 }
 

@@ -30,6 +30,7 @@ mod openapi;
 mod page;
 mod race;
 mod refusal;
+mod router;
 mod routes;
 mod rov;
 mod served;
@@ -63,6 +64,8 @@ pub struct Settings {
     pub options: ReadOptions,
     /// RPKI payloads, as rpki-client and Routinator write them.
     pub vrps: Option<PathBuf>,
+    /// The socket of a router on this machine, whose status is shown.
+    pub router: Option<PathBuf>,
     /// How often the files are looked at.
     pub poll: Duration,
     /// What requests may take.
@@ -83,6 +86,7 @@ impl Settings {
             tables,
             options: ReadOptions::default(),
             vrps: None,
+            router: None,
             poll: Duration::from_secs(1),
             limits: Limits::default(),
             token_file: None,
@@ -160,7 +164,7 @@ impl Server {
         let listener = listen(address);
         let listener = listener.map_err(|error| Error::new(format_args!("{address}: {error}")))?;
         let app = App::start(settings)?;
-        let router = routes::router(&app);
+        let router = routes::all(&app);
         Ok(Self { app, router, listener, tls })
     }
 
@@ -214,9 +218,15 @@ impl Handle {
         self.app.feeds.change(&feed::plain(table), prefix, value, &self.app.events);
     }
 
+    /// Notes that a feed has ended by an error, which `/healthz` and `/v1/tables` tell. Its table
+    /// stays as it is.
+    pub fn fail(&self, table: &str, what: impl std::fmt::Display) {
+        self.app.feeds.fail(&feed::plain(table), what.to_string());
+    }
+
     /// Forgets a table of a feed.
     pub fn forget(&self, table: &str) {
-        self.app.feeds.forget(&feed::plain(table));
+        self.app.feeds.forget(&feed::plain(table), &self.app.events);
     }
 
     /// Ends the service.

@@ -32,8 +32,7 @@ pub(crate) async fn routes(
     let answer = Answer::of(&app, &query, &headers)?;
     let (limit, asked, of) = (answer.limit, which.clone(), Arc::clone(&served));
     // To find those of a value, all routes are walked.
-    let is_truncated = tokio::task::spawn_blocking(move || of.routes(&asked).nth(limit).is_some());
-    let is_truncated = is_truncated.await.map_err(|_| Refusal::bug())?;
+    let is_truncated = app.walk(move || of.routes(&asked).nth(limit).is_some()).await?;
     let mut response = answer.write({
         let served = Arc::clone(&served);
         move |limit, rows| {
@@ -65,8 +64,7 @@ pub(crate) async fn diff(
     let limit = answer.limit;
     let (one, other) = (Arc::clone(&from), Arc::clone(&to));
     // Two full tables take some 100 ms to compare.
-    let is_truncated = tokio::task::spawn_blocking(move || differences(&one, &other).nth(limit).is_some());
-    let is_truncated = is_truncated.await.map_err(|_| Refusal::bug())?;
+    let is_truncated = app.walk(move || differences(&one, &other).nth(limit).is_some()).await?;
     let generations = format!("{}, {}", from.generation, to.generation);
     let mut response = answer.write(move |limit, rows| {
         differences(&from, &to)

@@ -2,6 +2,7 @@
 
 use crate::app::App;
 use crate::channel::respond;
+use crate::files::Failure;
 use crate::refusal::Refusal;
 use crate::served::Served;
 use axum::extract::State;
@@ -18,30 +19,37 @@ pub(crate) const PARAMETERS: &[&str] = &[];
 /// Answers `/v1/tables`.
 pub(crate) async fn tables(State(app): State<Arc<App>>, uri: Uri) -> Result<Response, Refusal> {
     Query::of(uri.query(), PARAMETERS)?;
-    let rows: Vec<Value> = app.tables().iter().map(|served| about(&app, served)).collect();
+    let failures = app.failures();
+    let rows: Vec<Value> =
+        app.tables().iter().map(|served| about(served, failures.get(&served.name))).collect();
     Ok(respond(Value::from(rows).to_string(), "application/json"))
 }
 
-fn about(app: &App, served: &Served) -> Value {
-    let failure = app.failure(&served.name);
+fn about(served: &Served, failure: Option<&Failure>) -> Value {
     let mut about = served.about();
     about["file"] = served.origin.clone().into();
     about["loaded"] = format_rfc3339_seconds(served.loaded).to_string().into();
-    about["error"] = failure.as_ref().map(|failure| failure.what.clone()).into();
+    about["error"] = failure.map(|failure| failure.what.clone()).into();
     about["error_since"] = failure.map(|failure| format_rfc3339_seconds(failure.since).to_string()).into();
     about
 }
 
 /// Answers `/healthz`: all tables answer as soon as anything does. It says `stale` where a file
-/// could not be read, so that what answers is older than the file.
+/// could not be read, so that what answers is older than the file, or where a feed has ended by an
+/// error.
 pub(crate) async fn health(State(app): State<Arc<App>>, uri: Uri) -> Result<Response, Refusal> {
     Query::of(uri.query(), PARAMETERS)?;
-    let failures = app.files.iter().filter_map(|(name, table)| Some((name.clone(), table.failure()?)));
     let payloads = app.vrps.iter().filter_map(|vrps| Some(("--vrps".to_owned(), vrps.failure()?)));
-    let errors: Map<String, Value> =
-        failures.chain(payloads).map(|(name, failure)| (name, failure.what.into())).collect();
+    let errors: Map<String, Value> = app
+        .failures()
+        .into_iter()
+        .chain(payloads)
+        .map(|(name, failure)| (name, failure.what.into()))
+        .collect();
     let status = if errors.is_empty() { "ok" } else { "stale" };
     let uptime = app.started.elapsed().as_secs();
-    let health = json!({ "status": status, "uptime_s": uptime, "errors": errors });
+    let health = json!({
+        "status": status, "uptime_s": uptime, "errors": errors, "router": app.settings.router.is_some(),
+    });
     Ok(respond(health.to_string(), "application/json"))
 }

@@ -110,6 +110,7 @@ fn registry(app: &App) -> Registry {
     let (generations, stale, bytes) =
         (PerTable::<Gauge>::default(), PerTable::<Gauge>::default(), PerTable::<Gauge>::default());
     let failures = PerTable::<Counter>::default();
+    let ended = app.failures();
     for served in app.tables() {
         let name = &served.name;
         let label = [("table", name.clone())];
@@ -117,7 +118,7 @@ fn registry(app: &App) -> Registry {
             routes.get_or_create(&[("table", name.clone()), ("family", family.into())]).set(gauge(count));
         }
         generations.get_or_create(&label).set(served.generation.cast_signed());
-        stale.get_or_create(&label).set(app.failure(name).is_some().into());
+        stale.get_or_create(&label).set(ended.contains_key(name).into());
         bytes.get_or_create(&label).set(gauge(served.table.memory().total()));
     }
     for (name, file) in &app.files {
@@ -125,7 +126,11 @@ fn registry(app: &App) -> Registry {
     }
     registry.register("routes", "Routes of a table", routes);
     registry.register("generation", "Times that a table was read or changed", generations);
-    registry.register("stale", "Whether a table is older than its file, which cannot be read", stale);
+    registry.register(
+        "stale",
+        "Whether a table is older than its file, which cannot be read, or not fed any more",
+        stale,
+    );
     registry.register_with_unit("table", "Memory of a table", Unit::Bytes, bytes);
     registry.register("failed_reads", "Times that a table's file could not be read", failures);
     let uptime = ConstGauge::new(app.started.elapsed().as_secs_f64());

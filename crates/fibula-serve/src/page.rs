@@ -9,7 +9,7 @@ use axum::http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, REFERRER_POLICY
 use axum::http::{HeaderValue, Uri};
 use axum::response::Response;
 use axum::routing::get;
-use fibula_page::{By, FILES, Query, family};
+use fibula_page::{Asked, By, FILES, Query, family};
 use std::sync::Arc;
 
 /// The parameters of `/v1/tile`.
@@ -67,21 +67,21 @@ async fn drawn<T: Send + 'static>(
     known: &'static [&'static str],
     what: fn(&fibula_page::Picture, &Query<'_>) -> Result<T, Refusal>,
 ) -> Result<T, Refusal> {
+    let held = Arc::clone(&app);
     let work = move || {
         let query = Query::of(uri.query(), known)?;
-        let (served, family) = (app.table(&query, "table")?, family(&query)?);
-        match query.get("against") {
-            Some(before) => what(&app.comparisons.of(&*app.named(before)?, &served, family), &query),
-            None => what(served.picture(family, By::asked(&query)?), &query),
-        }
+        let shown = held.table(&query, "table")?;
+        let before = query.get("against").map(|name| held.named(name)).transpose()?;
+        let (family, by) = (family(&query)?, By::asked(&query)?);
+        let asked = Asked { shown: &shown, before: before.as_ref().map(|before| &***before), family, by };
+        held.pictures.with(asked, |picture| what(picture, &query))
     };
-    tokio::task::spawn_blocking(work).await.map_err(|_| Refusal::bug())?
+    app.walk(work).await?
 }
 
 /// Answers `/v1/figures`: lengths, nesting and values of a table.
 pub(crate) async fn figures(State(app): State<Arc<App>>, uri: Uri) -> Result<Response, Refusal> {
     let served = app.table(&Query::of(uri.query(), FIGURES)?, "table")?;
-    let figures = move || served.figures().to_string();
-    let figures = tokio::task::spawn_blocking(figures).await.map_err(|_| Refusal::bug())?;
+    let figures = app.walk(move || served.figures().to_string()).await?;
     Ok(respond(figures, "application/json"))
 }

@@ -5,15 +5,16 @@ use crate::channel::{Channel, Parts};
 use crate::connections::Endless;
 use crate::refusal::Refusal;
 use axum::extract::State;
-use axum::http::{StatusCode, Uri};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri};
 use axum::response::Response;
 use fibula::engine::ENGINES;
 use fibula::{Address, Family, Fib, NextHop, Rib};
 use fibula_io::trace::{TraceKind, generate};
 use fibula_page::{Query, family};
 use serde_json::{Value, json};
-use std::sync::{Arc, Mutex, TryLockError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
+use tokio::sync::Semaphore;
 
 /// The parameters of `/v1/engines`.
 pub(crate) const PARAMETERS: &[&str] = &["table", "family"];
@@ -25,19 +26,27 @@ const ADDRESSES: usize = 1 << 18;
 const PASSES: usize = 7;
 
 /// One race at a time: two would measure each other.
-static RACE: Mutex<()> = Mutex::new(());
+static RACE: Semaphore = Semaphore::const_new(1);
 
 /// Answers `/v1/engines`: an event for each engine, then the end.
-pub(crate) async fn engines(State(app): State<Arc<App>>, uri: Uri) -> Result<Response, Refusal> {
+pub(crate) async fn engines(
+    State(app): State<Arc<App>>,
+    uri: Uri,
+    headers: HeaderMap,
+) -> Result<Response, Refusal> {
     let query = Query::of(uri.query(), PARAMETERS)?;
     let (served, family) = (app.table(&query, "table")?, family(&query)?);
-    if matches!(RACE.try_lock(), Err(TryLockError::WouldBlock)) {
-        return Err(Refusal::new(StatusCode::CONFLICT, "engines are being measured for somebody else"));
+    // Any page that a browser shows can make it ask, and this is work.
+    let from = headers.get("sec-fetch-site").map(HeaderValue::as_bytes);
+    if from.is_some_and(|from| from != b"same-origin" && from != b"none") {
+        return Err(Refusal::new(StatusCode::FORBIDDEN, "engines are measured for the page of this service"));
     }
+    let Ok(turn) = RACE.try_acquire() else {
+        return Err(Refusal::new(StatusCode::CONFLICT, "engines are being measured for somebody else"));
+    };
     let (parts, channel) = Channel::new();
     tokio::task::spawn_blocking(move || {
-        // Nobody leaves anything half done in it.
-        let _race = RACE.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let _turn = turn;
         match family {
             Family::Ipv4 => race(&served.ipv4(Some), family, &parts),
             Family::Ipv6 => race(&served.ipv6(Some), family, &parts),

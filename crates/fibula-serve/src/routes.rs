@@ -3,7 +3,7 @@
 use crate::app::App;
 use crate::metrics::PerRoute;
 use crate::refusal::Refusal;
-use crate::{bird, events, listed, listing, lookup, metrics, openapi, page, race, rov, stream};
+use crate::{bird, events, listed, listing, lookup, metrics, openapi, page, race, router, rov, stream};
 use axum::Router;
 use axum::extract::{Request, State};
 use axum::handler::Handler;
@@ -44,6 +44,7 @@ pub const ROUTES: &[Route] = &[
     route("GET", "/v1/tile", page::TILE),
     route("GET", "/v1/engines", race::PARAMETERS),
     route("GET", "/v1/events", events::PARAMETERS),
+    route("GET", "/v1/router", router::PARAMETERS),
     route("GET", "/metrics", listing::PARAMETERS),
     route("GET", "/healthz", listing::PARAMETERS),
     route("GET", "/openapi.json", openapi::PARAMETERS),
@@ -59,7 +60,7 @@ pub const ROUTES: &[Route] = &[
 const OPEN: &str = "/healthz";
 
 /// Returns the router of all routes, and of the page.
-pub(crate) fn router(app: &Arc<App>) -> Router {
+pub(crate) fn all(app: &Arc<App>) -> Router {
     let add = |router: Router<Arc<App>>, path: &'static str, methods: MethodRouter<Arc<App>>| {
         let gate = Gate { app: Arc::clone(app), metrics: app.metrics.route(path), is_open: path == OPEN };
         let methods = methods.fallback(|| async {
@@ -78,6 +79,7 @@ pub(crate) fn router(app: &Arc<App>) -> Router {
         ("/v1/tile", get(page::tile)),
         ("/v1/engines", get(race::engines)),
         ("/v1/events", get(events::events)),
+        ("/v1/router", get(router::router)),
         ("/metrics", get(metrics::metrics)),
         (OPEN, get(listing::health)),
         ("/openapi.json", get(openapi::openapi)),

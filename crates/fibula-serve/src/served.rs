@@ -66,14 +66,23 @@ impl Served {
         (self.loaded, self.values) = (SystemTime::now(), OnceLock::new());
     }
 
+    /// Makes what columns need, once: it may take long.
+    pub(crate) fn prepare(&self) {
+        self.values();
+        self.views();
+    }
+
+    fn views(&self) -> Option<&Views> {
+        let compile = || Views::of(&self.ipv4(Some), &self.ipv6(Some)).ok();
+        if self.is_fed { None } else { self.views.get_or_init(compile).as_ref() }
+    }
+
     /// Looks up a column. Where a feed changes the table, each address costs one more load.
     ///
     /// # Errors
     /// If the column has no addresses.
     pub(crate) fn lookup(&self, column: &dyn Array, how: &How) -> Result<UInt32Array, fibula_arrow::Error> {
-        let compile = || Views::of(&self.ipv4(Some), &self.ipv6(Some)).ok();
-        let views = if self.is_fed { None } else { self.views.get_or_init(compile).as_ref() };
-        let found = match views {
+        let found = match self.views() {
             Some(views) => lookup_counted(column, views, how)?,
             None => lookup_counted(column, &TableValues::new(&self.table, |&next_hop| next_hop), how)?,
         };

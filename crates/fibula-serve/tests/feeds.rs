@@ -145,14 +145,16 @@ fn value(row: &str, address: u32) -> (u32, Option<u32>) {
 
 #[test]
 fn who_reads_slowly_does_not_hold_a_feed_up() {
-    let service = service();
+    let mut settings = Settings::new(Vec::new());
+    settings.limits.rows = 1_000_000;
+    let service = start(settings);
     let value = |number| NextHopInfo::AutonomousSystem(number);
     // More rows than the buffers between the service and its reader hold.
-    for at in 0..200_000 {
+    for at in 0..400_000 {
         let prefix = Prefix::masked(11 << 24 | at << 4, 28).unwrap();
         service.handle.change("fed", prefix.into(), Some(&value(at)));
     }
-    until("the table is there", || service.get("/v1/tables").json()[0]["routes"]["ipv4"] == 200_000);
+    until("the table is there", || service.get("/v1/tables").json()[0]["routes"]["ipv4"] == 400_000);
     let mut slow = service.client();
     let ask = b"GET /v1/routes?table=fed HTTP/1.1\r\nHost: a\r\n\r\n";
     std::io::Write::write_all(slow.stream(), ask).unwrap();
@@ -162,6 +164,13 @@ fn who_reads_slowly_does_not_hold_a_feed_up() {
         let text = format!("\"{number}\"");
         until("the change is seen", || service.get("/v1/lookup?addr=10.0.1.7").text().contains(&text));
     }
+    // The reader has the rows of the table as it was, and waits for some of them still.
+    let mut rows = Vec::new();
+    while let Some(part) = slow.chunk().unwrap().filter(|part| !part.is_empty()) {
+        rows.extend(part);
+    }
+    let rows: Value = serde_json::from_slice(&rows).unwrap();
+    assert_eq!(rows.as_array().unwrap().len(), 400_000);
 }
 
 #[test]
@@ -186,5 +195,7 @@ fn tables_of_feeds_come_and_go_and_changes_are_events() {
         "{heard}"
     );
     service.handle.forget("2001:db8::1");
+    let gone = String::from_utf8(events.chunk().unwrap().unwrap()).unwrap();
+    assert!(gone.starts_with("event: gone\ndata: {") && gone.contains("2001-db8--1"), "{gone}");
     assert_eq!(service.get("/v1/tables").json(), serde_json::json!([]));
 }

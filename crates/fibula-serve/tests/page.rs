@@ -6,9 +6,12 @@ use common::{Answer, Service, Tables, start};
 use fibula::{NextHop, Prefix, Rib};
 use fibula_io::table::{ReadOptions, parse};
 use fibula_map::{Map, View};
-use fibula_page::{Comparisons, FILES, Shown, answer};
+use fibula_page::{FILES, Pictures, Shown, answer};
 use fibula_serve::Settings;
 use serde_json::{Value, json};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::net::UnixListener;
+use std::thread;
 
 const TABLE: &str = "0.0.0.0/0 AS1\n10.0.0.0/8 AS64501\n10.1.0.0/16 AS64502\n10.1.0.0/24 AS64501\n\
                      2001:db8::/32 AS64501\n";
@@ -27,7 +30,7 @@ fn a_browser_answers_as_a_service_does() {
     let shown = |name: &str, text: &str| {
         Shown::new(name, 1, parse(text.as_bytes(), &ReadOptions::default()).unwrap())
     };
-    let (tables, comparisons) = ([shown("rib", TABLE), shown("other", OTHER)], Comparisons::default());
+    let (tables, pictures) = ([shown("rib", TABLE), shown("other", OTHER)], Pictures::default());
     for question in [
         "/v1/lookup?addr=10.1.0.7",
         "/v1/lookup?addr=10.1.0.7&table=rib&all",
@@ -56,9 +59,11 @@ fn a_browser_answers_as_a_service_does() {
         "/v1/tile?table=rib&zoom=13",
         "/v1/tile?table=rib&by=colour",
         "/v1/legend?table=rib&family=5",
+        "/v1/legend?table=rib&zoom=1",
+        "/v1/diff?from=rib",
     ] {
         let Answer { status, headers, body, .. } = service.get(question);
-        match answer(&tables, &comparisons, question) {
+        match answer(&tables, &pictures, question) {
             Ok(found) => {
                 assert_eq!(status, 200, "{question}");
                 let is_truncated = headers.iter().any(|(name, _)| name == "fibula-truncated");
@@ -142,6 +147,44 @@ fn engines_are_measured_one_by_one_and_agree() {
     let none = start(none.settings(&["rib"]));
     let answer = none.get("/v1/engines?family=6");
     assert!(answer.text().contains("no routes of this family"), "{}", answer.text());
+}
+
+#[test]
+fn a_router_is_asked_at_its_socket() {
+    let tables = Tables::of(&[("rib", TABLE)]);
+    let none = start(tables.settings(&["rib"]));
+    assert_eq!(none.get("/v1/router").status, 404);
+    assert_eq!(none.get("/healthz").json()["router"], false);
+    let path = tables.path("router.sock");
+    let service = start(Settings { router: Some(path.clone()), ..tables.settings(&["rib"]) });
+    let absent = service.get("/v1/router");
+    assert_eq!(absent.status, 502);
+    assert!(absent.error().contains("router.sock: No such file"), "{}", absent.error());
+    let listener = UnixListener::bind(&path).unwrap();
+    let router = thread::spawn(move || {
+        // A router that answers, one that refuses, and one that says nothing.
+        let answers = [
+            &["{\"status\":{\"forwarding\":true}}\n", "{\"counters\":[{\"name\":\"forwarded\"}]}\n"][..],
+            &["{\"error\":\"the router ends\"}\n"],
+            &[],
+        ];
+        for answers in answers {
+            let (stream, _) = listener.accept().unwrap();
+            let mut reader = BufReader::new(stream);
+            for answer in answers {
+                reader.read_line(&mut String::new()).unwrap();
+                reader.get_mut().write_all(answer.as_bytes()).unwrap();
+            }
+            // Until the service goes.
+            let _ = reader.read_to_end(&mut Vec::new());
+        }
+    });
+    let told = json!({ "status": { "forwarding": true }, "counters": [{ "name": "forwarded" }] });
+    assert_eq!(service.get("/v1/router").json(), told);
+    assert_eq!(service.get("/healthz").json()["router"], true);
+    assert!(service.get("/v1/router").error().ends_with("{\"error\":\"the router ends\"}"));
+    assert!(service.get("/v1/router").error().ends_with("it does not answer"));
+    router.join().unwrap();
 }
 
 #[test]

@@ -96,7 +96,9 @@ impl Dist {
         let target = if triple.ends_with("gnu") { format!("{triple}.{GLIBC}") } else { triple.to_owned() };
         let mut build = Command::new("cargo");
         build.args(["zigbuild", "--release", "--locked", "--package", "fibula-cli", "--features", features]);
-        build.args(["--target", &target]).env(page::VARIABLE, page::module()?);
+        build
+            .args(["--target", &target])
+            .env(page::VARIABLE, page::module_by(|build| self.reproducible(build))?);
         run(self.reproducible(&mut build))?;
         Ok(self.build.join(triple).join("release/fibula"))
     }

@@ -54,6 +54,10 @@ pub(crate) async fn lookup(State(app): State<Arc<App>>, request: Request) -> Res
     let asked = Media::of_body(&head.headers)?;
     let offered = [Media::Json, Media::Ndjson, Media::Text, Media::Arrow];
     let media = Media::accepted(&head.headers, &offered, asked)?;
+    if [asked, media].contains(&Media::Arrow) {
+        let table = Arc::clone(&served);
+        app.walk(move || table.prepare()).await?;
+    }
     let output = Output::new(media, || Batches::new(&served, query.flag("prefix")?))?;
     let source = match asked {
         Media::Arrow => Source::Arrow(Decoder::new(query.get("column").map(str::to_owned))),

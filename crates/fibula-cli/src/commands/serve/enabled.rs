@@ -2,22 +2,30 @@
 
 use super::Arguments;
 use crate::exit::{Verdict, tell};
-use crate::feed::Listener;
-use anyhow::anyhow;
+use crate::feed::{Feed, Listener};
+use anyhow::{anyhow, ensure};
 use fibula_io::follow::Followed;
 use fibula_io::mrt::Event;
 use fibula_io::table::Value;
 use fibula_serve::{Handle, Limits, Server, Settings};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use std::collections::BTreeSet;
 use tokio::runtime::Runtime;
 use tokio::signal::unix::{SignalKind, signal};
 
 /// Serves until a signal ends it.
 pub(super) fn run(arguments: Arguments) -> anyhow::Result<Verdict> {
-    let Arguments { tables, follow, policy, listen, vrps, token_file, poll, reading, .. } = arguments;
+    let Arguments { tables, follow, policy, listen, vrps, router, token_file, poll, reading, .. } = arguments;
+    let mut names = BTreeSet::new();
+    let inputs = follow.iter().filter(|(_, feed)| matches!(feed, Feed::Input(_)));
+    for (name, _) in inputs {
+        ensure!(names.insert(name), "two feeds are called {name}");
+        ensure!(tables.iter().all(|(table, _)| table != name), "a table and a feed are called {name}");
+    }
     let settings = Settings {
         options: reading.options(Value::NextHop, None)?,
         vrps,
+        router,
         poll,
         limits: Limits {
             body: usize::try_from(arguments.max_body.0).unwrap_or(usize::MAX),
@@ -46,7 +54,10 @@ pub(super) fn run(arguments: Arguments) -> anyhow::Result<Verdict> {
             // It waits for its input, whatever the service does.
             std::thread::spawn(move || match feed.follow(&reading, policy, &mut fed) {
                 Ok(_) => tell(format_args!("{}: the feed has ended", fed.name)),
-                Err(error) => tell(format_args!("{}: the feed has ended: {error:#}", fed.name)),
+                Err(error) => {
+                    fed.handle.fail(&fed.name, format_args!("{error:#}"));
+                    tell(format_args!("{}: the feed has ended: {error:#}", fed.name));
+                }
             });
         }
         server.run().await;

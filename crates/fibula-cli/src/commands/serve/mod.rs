@@ -52,6 +52,9 @@ pub(crate) struct Arguments {
     /// Validated ROA payloads, as rpki-client and Routinator write them: for /v1/rov
     #[arg(long, value_name = "FILE")]
     vrps: Option<PathBuf>,
+    /// The socket of a router on this machine (`fibula router`), whose status /v1/router answers
+    #[arg(long, value_name = "SOCKET")]
+    router: Option<PathBuf>,
     /// A file whose first line is the token that requests must carry (`Authorization: Bearer`)
     #[arg(long, value_name = "FILE")]
     token_file: Option<PathBuf>,

@@ -22,7 +22,7 @@ use serde::Serialize;
 /// or of a small private network, and on tables of your own
 ///
 /// Bytes, speed on the `prefix` trace, latency, and the time to build and to update. Rows go to
-/// standard output.
+/// standard output; `--plot` draws the speed on the made tables that grow.
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
     /// The engines: `all`, or a list like `best,dxr18,dxr/k=20`
