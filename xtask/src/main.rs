@@ -1,7 +1,7 @@
 //! The project's own tasks, for people and for continuous integration.
 //!
-//! `cargo xtask test` runs all of them but `dist`, DataFusion's and the whole of `hdl`. Each step
-//! can be run alone.
+//! `cargo xtask test` runs all of them but `dist`, DataFusion's, `router-full` and the whole of
+//! `hdl`. Each step can be run alone.
 
 #![forbid(unsafe_code)]
 
@@ -32,7 +32,8 @@ use std::process::ExitCode;
 const USAGE: &str = "\
 usage: cargo xtask COMMAND
 
-  test    everything below but dist and datafusion, then all tests, both sanitizers, and every fuzz target for 3 seconds
+  test    everything below but dist, datafusion, router-full and the whole of hdl, then all tests, both sanitizers, and
+          every fuzz target for 3 seconds
           --quick: formatting, clippy and the unit tests
           --beside: both sanitizers, the Python package, the emulated 64-bit Arm and every fuzz target
   lint    formatting, the width of comments and pages, clippy, documentation, licences and duplicate versions
