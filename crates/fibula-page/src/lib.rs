@@ -41,4 +41,4 @@ pub use lookup::Matches;
 pub use picture::{Asked, By, Picture, Pictures, family};
 pub use query::{NO_ADDRESS, Query, prefix_of, shortened};
 pub use routes::Which;
-pub use shown::{Change, Shown, asked, host, write_prefix};
+pub use shown::{Change, Shown, asked, host, plain_name, write_prefix};

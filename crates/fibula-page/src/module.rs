@@ -2,9 +2,9 @@
 //!
 //! JavaScript asks for [`room`], writes there, calls [`read`] or [`ask`], and copies the output.
 //! There is one thread. The names are the module's own: C has a `read` already.
-#![allow(unsafe_code, reason = "names that JavaScript finds; nothing that they are given is trusted")]
+#![allow(unsafe_code, reason = "names that JavaScript finds; no input is trusted")]
 
-use crate::{Pictures, Shown, answer};
+use crate::{Pictures, Shown, answer, plain_name};
 use fibula_io::Budget;
 use fibula_io::table::{ReadOptions, parse};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -57,9 +57,7 @@ extern "C" fn read(name: usize) -> i32 {
     let mut state = state();
     let input = std::mem::take(&mut state.input);
     let (name, file) = input.split_at(name.min(input.len()));
-    let is_plain = |letter: char| letter.is_alphanumeric() || "_-.".contains(letter);
-    let name: String =
-        String::from_utf8_lossy(name).chars().map(|one| if is_plain(one) { one } else { '-' }).collect();
+    let name = plain_name(&String::from_utf8_lossy(name));
     let generation = state.tables.iter().map(|shown| shown.generation).max().unwrap_or(0) + 1;
     let budget = Budget { memory: MEMORY, routes: u64::MAX };
     let options = ReadOptions { budget: Some(budget), ..ReadOptions::default() };

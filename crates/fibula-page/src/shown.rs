@@ -124,7 +124,7 @@ impl Shown {
         (self.id, self.figures) = (next_id(), OnceLock::new());
     }
 
-    /// Forgets the values that no route has, and numbers the others anew. O(n).
+    /// Numbers the values of routes anew, without those that no route has. O(n).
     fn forget_values(&mut self) {
         let before = std::mem::take(&mut self.next_hops);
         self.json.truncate(1);
@@ -237,6 +237,13 @@ fn numbered<'t, A: Address>(
     number: impl Fn(NextHop) -> Option<NextHop>,
 ) -> Rib<A> {
     routes.filter_map(|(prefix, &next_hop)| Some(Route { prefix, next_hop: number(next_hop)? })).collect()
+}
+
+/// Returns a name that a table may have: what it may not have is a dash.
+#[must_use]
+pub fn plain_name(name: &str) -> String {
+    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "_-.".contains(letter);
+    name.chars().map(|letter| if is_plain(letter) { letter } else { '-' }).collect()
 }
 
 /// Returns the address of a prefix of full length.

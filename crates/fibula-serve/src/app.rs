@@ -1,7 +1,7 @@
 //! [`App`]: what all requests share, and the thread that follows the files.
 
 use crate::events::Events;
-use crate::feed::{self, Feeds, TICK};
+use crate::feed::{Feeds, TICK};
 use crate::files::{Failure, Followed};
 use crate::metrics::Metrics;
 use crate::refusal::Refusal;
@@ -10,7 +10,7 @@ use crate::{Error, Settings, token};
 use fibula_io::Source;
 use fibula_io::rov::Vrps;
 use fibula_io::table::{ReadOptions, read};
-use fibula_page::{Pictures, Query, shortened};
+use fibula_page::{Pictures, Query, plain_name, shortened};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
@@ -44,7 +44,7 @@ impl App {
     pub(crate) fn start(settings: Settings) -> Result<Arc<Self>, Error> {
         let mut files: Vec<(String, Followed<Served>)> = Vec::new();
         for (name, path) in &settings.tables {
-            if name.is_empty() || feed::plain(name) != *name {
+            if name.is_empty() || plain_name(name) != *name {
                 let what = "expected letters, digits, _, - and .";
                 return Err(Error::new(format_args!("the name {name:?} of a table: {what}")));
             }

@@ -31,7 +31,7 @@ impl Channel {
         Self::of_parts(PARTS)
     }
 
-    /// Returns a channel in which at most so many parts wait.
+    /// Returns a channel that holds at most `parts` parts for its reader.
     pub(crate) fn of_parts(parts: usize) -> (Parts, Self) {
         let (sender, receiver) = mpsc::channel(parts);
         (sender, Self(receiver))

@@ -163,9 +163,3 @@ impl Feeds {
         self.all().iter().for_each(|fed| fed.publish(events, true));
     }
 }
-
-/// Returns a name that a table may have: what it may not have is a dash.
-pub(crate) fn plain(name: &str) -> String {
-    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "_-.".contains(letter);
-    name.chars().map(|letter| if is_plain(letter) { letter } else { '-' }).collect()
-}

@@ -45,6 +45,7 @@ use app::App;
 use axum::Router;
 use fibula::{IpPrefix, NextHopInfo};
 use fibula_io::table::ReadOptions;
+use fibula_page::plain_name;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -215,18 +216,18 @@ impl Handle {
     /// some 20 ms. A table that there is not yet begins empty; what its name may not have is a
     /// dash. A table of a file of that name stays as it is, and hides this one.
     pub fn change(&self, table: &str, prefix: IpPrefix, value: Option<&NextHopInfo>) {
-        self.app.feeds.change(&feed::plain(table), prefix, value, &self.app.events);
+        self.app.feeds.change(&plain_name(table), prefix, value, &self.app.events);
     }
 
     /// Notes that a feed has ended by an error, which `/healthz` and `/v1/tables` tell. Its table
     /// stays as it is.
     pub fn fail(&self, table: &str, what: impl std::fmt::Display) {
-        self.app.feeds.fail(&feed::plain(table), what.to_string());
+        self.app.feeds.fail(&plain_name(table), what.to_string());
     }
 
     /// Forgets a table of a feed.
     pub fn forget(&self, table: &str) {
-        self.app.feeds.forget(&feed::plain(table), &self.app.events);
+        self.app.feeds.forget(&plain_name(table), &self.app.events);
     }
 
     /// Ends the service.

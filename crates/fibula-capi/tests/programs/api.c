@@ -16,12 +16,12 @@
 #define PUBLICATIONS 300
 #endif
 
-#define CHECK(condition)                                                                            \
-    do {                                                                                            \
-        if (!(condition)) {                                                                         \
-            printf("line %d: %s (%s)\n", __LINE__, #condition, fibula_error());                     \
-            exit(1);                                                                                \
-        }                                                                                           \
+#define CHECK(condition)                                                                           \
+    do {                                                                                           \
+        if (!(condition)) {                                                                        \
+            printf("line %d: %s (%s)\n", __LINE__, #condition, fibula_error());                    \
+            exit(1);                                                                               \
+        }                                                                                          \
     } while (0)
 
 static uint64_t state = 1;
