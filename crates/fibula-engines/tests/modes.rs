@@ -19,7 +19,7 @@ macro_rules! modes {
                 named_bugs::default_route_first_last_and_again named_bugs::middle_cover_deleted
                 named_bugs::parent_and_children_come_and_go named_bugs::child_with_its_parents_next_hop
                 named_bugs::point_to_point_and_host_routes named_bugs::last_address_in_every_lane
-                named_bugs::deleting_what_is_absent named_bugs::failed_update_leaves_the_table
+                named_bugs::deleting_what_is_absent named_bugs::refused_update_leaves_the_table
                 named_bugs::many_routes_under_one_short_prefix $(churn::$more)?);
         })+
     };

@@ -189,7 +189,7 @@ pub fn deleting_what_is_absent<A: Address>(engine: &Subject) {
 }
 
 /// An update that does not fit is refused whole, and the old table answers.
-pub fn failed_update_leaves_the_table<A: Address>(engine: &Subject) {
+pub fn refused_update_leaves_the_table<A: Address>(engine: &Subject) {
     let mut table: Checked<A> = Checked::new(engine, Some(WidthBits::U8), random_nested(71, 300, 255));
     let before = table.rib.clone();
     let error = table

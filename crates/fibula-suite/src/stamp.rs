@@ -66,7 +66,7 @@ macro_rules! suite_modules {
                     named_bugs::next_hops_past_255_and_65535
                     named_bugs::next_hops_outgrow_their_width
                     named_bugs::deleting_what_is_absent
-                    named_bugs::failed_update_leaves_the_table
+                    named_bugs::refused_update_leaves_the_table
                     named_bugs::v4_mapped_addresses_are_ipv6
                     named_bugs::many_routes_under_one_short_prefix
                 }
