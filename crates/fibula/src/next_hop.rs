@@ -1,8 +1,10 @@
 //! [`NextHop`]: the answer of a lookup, and [`NextHops`]: the description of each answer.
 
 use crate::{Error, Limit};
-use std::collections::HashMap;
+use hashbrown::HashTable;
+use hashbrown::hash_table::Entry;
 use std::fmt;
+use std::hash::{BuildHasher, RandomState};
 use std::net::IpAddr;
 use std::sync::Arc;
 
@@ -107,11 +109,21 @@ impl fmt::Display for NextHopInfo {
 /// assert_eq!(next_hops.get(NextHop::NONE), None);
 /// # Ok::<(), fibula::Error>(())
 /// ```
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default)]
 pub struct NextHops {
     infos: Vec<NextHopInfo>,
-    indices: HashMap<NextHopInfo, NextHop>,
+    /// The places among these, by the hash of what is there.
+    places: HashTable<u32>,
+    hasher: RandomState,
 }
+
+impl PartialEq for NextHops {
+    fn eq(&self, other: &Self) -> bool {
+        self.infos == other.infos
+    }
+}
+
+impl Eq for NextHops {}
 
 impl NextHops {
     /// The most entries a table can hold: every 32-bit index but 0.
@@ -128,15 +140,23 @@ impl NextHops {
     /// # Errors
     /// If the table is full ([`NextHops::MAX`]).
     pub fn intern(&mut self, info: NextHopInfo) -> Result<NextHop, Error> {
-        if let Some(&next_hop) = self.indices.get(&info) {
-            return Ok(next_hop);
-        }
-        let had = self.infos.len() as u64 + 1;
-        Limit::check("next hops", had, Self::MAX)?;
-        let next_hop = NextHop(had as u32);
-        self.infos.push(info.clone());
-        self.indices.insert(info, next_hop);
-        Ok(next_hop)
+        let Self { infos, places, hasher } = self;
+        let entry = places.entry(
+            hasher.hash_one(&info),
+            |&place| infos[place as usize] == info,
+            |&place| hasher.hash_one(&infos[place as usize]),
+        );
+        let place = match entry {
+            Entry::Occupied(entry) => *entry.get(),
+            Entry::Vacant(entry) => {
+                let had = infos.len() as u64;
+                Limit::check("next hops", had + 1, Self::MAX)?;
+                entry.insert(had as u32);
+                infos.push(info);
+                had as u32
+            }
+        };
+        Ok(NextHop(place + 1))
     }
 
     /// Returns the entry of an index, or `None` for [`NextHop::NONE`] and for an index never
@@ -149,7 +169,9 @@ impl NextHops {
     /// Returns the index of an entry, if there is one. O(1).
     #[must_use]
     pub fn find(&self, info: &NextHopInfo) -> Option<NextHop> {
-        self.indices.get(info).copied()
+        let is_equal = |&place: &u32| self.infos[place as usize] == *info;
+        let place = self.places.find(self.hasher.hash_one(info), is_equal)?;
+        Some(NextHop(place + 1))
     }
 
     /// Returns the number of entries, without "no route".
