@@ -22,6 +22,8 @@ pub(super) struct Added {
     tables: Vec<Named>,
     prefix: bool,
     schema: SchemaRef,
+    /// The values of each column of the schema whose rows are numbers of these.
+    values: Vec<Option<ArrayRef>>,
     /// What the rows of each column were for each table, the tables of a column together.
     counts: Mutex<Vec<Counts>>,
 }
@@ -59,19 +61,23 @@ impl Added {
         prefix: bool,
     ) -> anyhow::Result<Self> {
         let mut fields = records.fields().to_vec();
+        let mut numbered = vec![None; fields.len()];
         for Asked { name: column, place, how } in &columns {
             // A column that holds no addresses is refused before anything is read.
             let empty = new_empty_array(&place.data_type);
-            let mut add = |name: String, data_type: &DataType| {
+            let of_rows = place.is_of_rows(records);
+            let mut add = |name: String, data_type: &DataType, values: Option<&Values>| {
                 fields.push(Arc::new(Field::new(name, place.answer_type(records, data_type), true)));
+                let values = values.filter(|_| of_rows && matches!(data_type, DataType::Dictionary(..)));
+                numbered.push(values.map(|values| Arc::clone(values.array())));
             };
             for table in &tables {
                 table.indices(&empty, how).map_err(|error| anyhow!("column {column}: {error}"))?;
                 for (name, values) in table.values() {
-                    add(format!("{column}_{name}"), &added_type(values));
+                    add(format!("{column}_{name}"), &added_type(values, of_rows), Some(values));
                 }
                 if prefix {
-                    add(format!("{column}_{}_prefix", table.name), &DataType::Utf8);
+                    add(format!("{column}_{}_prefix", table.name), &DataType::Utf8, None);
                 }
             }
         }
@@ -85,7 +91,7 @@ impl Added {
         }
         let schema = Arc::new(Schema::new_with_metadata(fields, records.metadata().clone()));
         let counts = Mutex::new(vec![Counts::default(); columns.len() * tables.len()]);
-        Ok(Self { columns, tables, prefix, schema, counts })
+        Ok(Self { columns, tables, prefix, schema, values: numbered, counts })
     }
 
     /// Returns the schema of the records with the columns that are added.
@@ -93,11 +99,31 @@ impl Added {
         &self.schema
     }
 
+    /// Returns that schema as readers shall see it: that numbers of rows come as a dictionary is
+    /// nothing to them.
+    pub(super) fn plain_schema(&self) -> SchemaRef {
+        let plain = |(field, values): (&Arc<Field>, &Option<ArrayRef>)| match values {
+            Some(values) if values.data_type().is_numeric() => {
+                Arc::new(field.as_ref().clone().with_data_type(values.data_type().clone()))
+            }
+            _ => Arc::clone(field),
+        };
+        let fields: Vec<_> = self.schema.fields().iter().zip(&self.values).map(plain).collect();
+        Arc::new(Schema::new_with_metadata(fields, self.schema.metadata().clone()))
+    }
+
+    /// Returns, for each column of the schema, the values that are at the numbers of its rows;
+    /// `None` for one whose rows are no such numbers.
+    pub(super) fn values(&self) -> &[Option<ArrayRef>] {
+        &self.values
+    }
+
     /// Adds the columns to a batch, whose first record is row `first` of the input.
     pub(super) fn to(&self, batch: &RecordBatch, first: u64) -> anyhow::Result<RecordBatch> {
         let mut arrays = batch.columns().to_vec();
         let mut counts = Vec::new();
         for Asked { name, place, how } in &self.columns {
+            let of_rows = place.is_of_rows(&batch.schema());
             for table in &self.tables {
                 let counted = Mutex::new(Counts::default());
                 let answer = |column: &ArrayRef| {
@@ -105,7 +131,7 @@ impl Added {
                     *counted.lock().unwrap_or_else(PoisonError::into_inner) += found;
                     let values = table.values().into_iter();
                     let mut answers: Vec<ArrayRef> =
-                        values.map(|(_, values)| added(values, &indices)).collect();
+                        values.map(|(_, values)| added(values, &indices, of_rows)).collect();
                     if self.prefix {
                         answers.extend(table.prefixes(column, how)?.map(|prefixes| prefixes as ArrayRef));
                     }
@@ -172,17 +198,20 @@ impl From<Error> for Wrong {
     }
 }
 
-/// Returns the type of the answers: text is a dictionary, so that no row copies it.
-fn added_type(values: &Values) -> DataType {
+/// Returns the type of the answers: a dictionary, so that no row copies a value. Within lists only
+/// text is one.
+fn added_type(values: &Values, of_rows: bool) -> DataType {
     match values.data_type() {
-        DataType::Utf8 => DataType::Dictionary(Box::new(DataType::UInt32), Box::new(DataType::Utf8)),
+        text_or_number if text_or_number == &DataType::Utf8 || of_rows && text_or_number.is_numeric() => {
+            DataType::Dictionary(Box::new(DataType::UInt32), Box::new(text_or_number.clone()))
+        }
         other => other.clone(),
     }
 }
 
-fn added(values: &Values, indices: &UInt32Array) -> ArrayRef {
-    match values.data_type() {
-        DataType::Utf8 => Arc::new(values.dictionary(indices.clone())),
+fn added(values: &Values, indices: &UInt32Array, of_rows: bool) -> ArrayRef {
+    match added_type(values, of_rows) {
+        DataType::Dictionary(..) => Arc::new(values.dictionary(indices.clone())),
         _ => values.plain(indices),
     }
 }

@@ -43,7 +43,7 @@ pub(super) fn run(arguments: &Arguments, output: &Output) -> anyhow::Result<Verd
     let columns = asked(arguments, input_format, input.schema()).context(arguments.input.clone())?;
     let added =
         Added::new(input.schema(), columns, tables, arguments.prefix).context(arguments.input.clone())?;
-    let (encoder, mut writer) = output::new(arguments, output_format, added.schema())?;
+    let (encoder, mut writer) = output::new(arguments, output_format, &added)?;
 
     let job = Arc::new((added, encoder));
     let worker = || {

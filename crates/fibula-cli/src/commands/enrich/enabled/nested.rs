@@ -33,6 +33,11 @@ impl Place {
         Some(Self { column: fields.remove(0), fields, data_type })
     }
 
+    /// Returns whether a row has one address, not a list of them.
+    pub(super) fn is_of_rows(&self, records: &Schema) -> bool {
+        self.answer_type(records, &DataType::Null) == DataType::Null
+    }
+
     /// Returns the type of answers whose own type is `answer`.
     pub(super) fn answer_type(&self, records: &Schema, answer: &DataType) -> DataType {
         wrapped(records.field(self.column).data_type(), &self.fields, answer)

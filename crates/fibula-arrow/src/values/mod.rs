@@ -1,5 +1,7 @@
 //! [`Values`]: what indices stand for, as an array.
 
+mod columns;
+
 use arrow_array::types::UInt32Type;
 use arrow_array::{
     Array, ArrayRef, BooleanArray, DictionaryArray, Float64Array, Int64Array, ListArray, StringArray,
@@ -8,10 +10,10 @@ use arrow_array::{
 use arrow_buffer::{NullBuffer, OffsetBuffer};
 use arrow_schema::{DataType, Field};
 use arrow_select::take::take;
+use columns::Columns;
 use fibula::{NextHopInfo, NextHops};
 use fibula_io::table::json_of;
-use serde_json::{Map, Value};
-use std::collections::HashSet;
+use serde_json::Value;
 use std::sync::Arc;
 
 /// The values of a table's next hops. Where all are autonomous systems, they are integers
@@ -62,27 +64,17 @@ impl Values {
     /// ```
     #[must_use]
     pub fn fields(next_hops: &NextHops, lists: bool) -> Vec<(String, Self)> {
-        let object = |(_, info): (_, &NextHopInfo)| match serde_json::from_str(json_of(info)?) {
-            Ok(Value::Object(fields)) => Some(fields),
-            _ => None,
-        };
-        let Some(rows) = next_hops.iter().map(object).collect::<Option<Vec<Map<String, Value>>>>() else {
+        let mut columns = Columns::default();
+        let mut infos = next_hops.iter().map(|(_, info)| info);
+        if !infos.all(|info| matches!(info, NextHopInfo::Label(label) if columns.add(label))) {
             return Vec::new();
-        };
-        let mut names: Vec<&String> = Vec::new();
-        let mut known = HashSet::new();
-        for name in rows.iter().flat_map(Map::keys) {
-            if known.insert(name) {
-                names.push(name);
-            }
         }
-        let values = |name: &String| {
-            let column: Vec<Option<&Value>> = std::iter::once(None)
-                .chain(rows.iter().map(|row| row.get(name).filter(|value| !value.is_null())))
-                .collect();
-            Self { array: typed(&column, lists) }
+        let Columns { names, values, rows, .. } = columns;
+        let array = |mut values: Vec<Option<Value>>| {
+            values.resize(rows, None);
+            Self { array: typed(&values.iter().map(Option::as_ref).collect::<Vec<_>>(), lists) }
         };
-        names.into_iter().map(|name| (name.clone(), values(name))).collect()
+        names.into_iter().zip(values.into_iter().map(array)).collect()
     }
 
     /// Returns the values of next hops that all are lists of values of one type, as the origins of

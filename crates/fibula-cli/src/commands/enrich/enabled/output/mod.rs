@@ -1,26 +1,56 @@
 //! [`Encoder`] and [`Writer`]: records as bytes of a format, part by part.
 
+mod numbered;
+
 use super::super::{Arguments, Compression};
+use super::added::Added;
 use anyhow::{Result, bail};
 use arrow_array::RecordBatch;
+use arrow_array::cast::AsArray;
+use arrow_array::types::UInt32Type;
 use arrow_json::writer::{LineDelimited, WriterBuilder as JsonWriterBuilder};
 use arrow_schema::SchemaRef;
+use bytes::Bytes;
 use fibula_io::table::Format;
+use numbered::{Chunk, Numbered};
 use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_writer::{
     ArrowColumnChunk, ArrowColumnWriter, ArrowRowGroupWriterFactory, compute_leaves,
 };
 use parquet::basic;
+use parquet::column::writer::ColumnCloseResult;
 use parquet::file::properties::WriterProperties;
 use parquet::file::writer::SerializedFileWriter;
+use parquet::schema::types::ColumnDescPtr;
 use std::io::{self, Write};
 use std::sync::Arc;
 
 /// Encodes parts, on any thread.
 pub(super) enum Encoder {
-    Parquet { row_groups: ArrowRowGroupWriterFactory, schema: SchemaRef },
+    Parquet(Box<Parquet>),
     Separated { delimiter: u8, packed: Packed },
     Ndjson { packed: Packed },
+}
+
+/// What begins row groups.
+pub(super) struct Parquet {
+    row_groups: ArrowRowGroupWriterFactory,
+    schema: SchemaRef,
+    compression: Compression,
+    /// The columns of the file, and which are written by the numbers of their values.
+    columns: Vec<(ColumnDescPtr, Option<Arc<Numbered>>)>,
+}
+
+/// A column of a row group that is being encoded.
+pub(super) enum Column {
+    Plain(Box<ArrowColumnWriter>),
+    Numbered(Box<Chunk>),
+}
+
+/// A column of a row group that has been encoded.
+pub(super) enum Written {
+    Plain(ArrowColumnChunk),
+    Numbered(Bytes, ColumnCloseResult),
 }
 
 /// The compression of text. Each part is a stream of its own.
@@ -33,14 +63,14 @@ pub(super) enum Packed {
 
 /// A part that is being encoded.
 pub(super) enum Encoding {
-    Parquet { columns: Vec<ArrowColumnWriter>, schema: SchemaRef },
+    Parquet { columns: Vec<Column>, schema: SchemaRef },
     Separated { writer: Box<arrow_csv::Writer<Vec<u8>>>, packed: Packed },
     Ndjson { writer: arrow_json::Writer<Vec<u8>, LineDelimited>, packed: Packed },
 }
 
 /// A part that has been encoded.
 pub(super) enum Encoded {
-    RowGroup(Vec<ArrowColumnChunk>),
+    RowGroup(Vec<Written>),
     Text(Vec<u8>),
 }
 
@@ -53,20 +83,27 @@ pub(super) enum Writer {
 }
 
 /// Returns what encodes records of a schema, and what writes them.
-pub(super) fn new(arguments: &Arguments, format: Format, schema: &SchemaRef) -> Result<(Encoder, Writer)> {
+pub(super) fn new(arguments: &Arguments, format: Format, added: &Added) -> Result<(Encoder, Writer)> {
     let packed = match arguments.output.extension().and_then(|extension| extension.to_str()) {
         Some("gz") => Packed::Gzip,
         Some("zst") => Packed::Zstd,
         Some("bz2") => bail!("{}: bz2 is only read, expected .gz or .zst", arguments.output.display()),
         _ => Packed::Plain,
     };
-    let schema = Arc::clone(schema);
+    let schema = Arc::clone(added.schema());
     Ok(match format {
         Format::Parquet => {
-            let properties = WriterProperties::builder().set_compression(arguments.compression.of_parquet());
-            let writer = ArrowWriter::try_new(Vec::new(), Arc::clone(&schema), Some(properties.build()))?;
+            let compression = arguments.compression;
+            let properties = WriterProperties::builder().set_compression(compression.of_parquet());
+            let writer = ArrowWriter::try_new(Vec::new(), added.plain_schema(), Some(properties.build()))?;
             let (writer, row_groups) = writer.into_serialized_writer()?;
-            (Encoder::Parquet { row_groups, schema }, Writer::Parquet(Some(Box::new(writer))))
+            let numbered = added.values().iter().map(|values| Numbered::new(values.as_ref()?).map(Arc::new));
+            let numbered: Vec<_> = numbered.collect();
+            let leaves = writer.schema_descr();
+            let column = |leaf| (leaves.column(leaf), numbered[leaves.get_column_root_idx(leaf)].clone());
+            let columns = (0..leaves.num_columns()).map(column).collect();
+            let parquet = Parquet { row_groups, schema, compression, columns };
+            (Encoder::Parquet(Box::new(parquet)), Writer::Parquet(Some(Box::new(writer))))
         }
         Format::Csv => separated(arguments.data_delimiter, packed, schema)?,
         Format::Tsv => separated(b'\t', packed, schema)?,
@@ -102,9 +139,16 @@ impl Encoder {
     /// Begins the part of a number, counted from 0.
     pub(super) fn begin(&self, number: usize) -> Result<Encoding> {
         Ok(match self {
-            Self::Parquet { row_groups, schema } => {
-                let columns = row_groups.create_column_writers(number)?;
-                Encoding::Parquet { columns, schema: Arc::clone(schema) }
+            Self::Parquet(parquet) => {
+                let writers = parquet.row_groups.create_column_writers(number)?.into_iter();
+                let columns = writers.zip(&parquet.columns).map(|(writer, column)| match column {
+                    (_, None) => Column::Plain(Box::new(writer)),
+                    (leaf, Some(numbered)) => {
+                        let chunk = Chunk::new(Arc::clone(numbered), Arc::clone(leaf), parquet.compression);
+                        Column::Numbered(Box::new(chunk))
+                    }
+                });
+                Encoding::Parquet { columns: columns.collect(), schema: Arc::clone(&parquet.schema) }
             }
             Self::Separated { delimiter, packed } => {
                 let writer = arrow_csv::WriterBuilder::new().with_delimiter(*delimiter).with_header(false);
@@ -124,10 +168,17 @@ impl Encoding {
     pub(super) fn write(&mut self, batch: &RecordBatch) -> Result<()> {
         match self {
             Self::Parquet { columns, schema } => {
-                let mut columns = columns.iter_mut();
+                let mut columns = columns.iter_mut().peekable();
                 for (field, array) in schema.fields().iter().zip(batch.columns()) {
+                    // A numbered column is one leaf.
+                    if let Some(Column::Numbered(chunk)) = columns.next_if(|column| column.is_numbered()) {
+                        chunk.write(array.as_dictionary::<UInt32Type>().keys())?;
+                        continue;
+                    }
                     for (leaf, column) in compute_leaves(field, array)?.iter().zip(columns.by_ref()) {
-                        column.write(leaf)?;
+                        if let Column::Plain(writer) = column {
+                            writer.write(leaf)?;
+                        }
                     }
                 }
             }
@@ -141,13 +192,28 @@ impl Encoding {
     pub(super) fn finish(self) -> Result<Encoded> {
         Ok(match self {
             Self::Parquet { columns, .. } => {
-                let chunks = columns.into_iter().map(ArrowColumnWriter::close);
-                Encoded::RowGroup(chunks.collect::<Result<_, _>>()?)
+                Encoded::RowGroup(columns.into_iter().map(Column::finish).collect::<Result<_>>()?)
             }
             Self::Separated { writer, packed } => Encoded::Text(packed.pack(writer.into_inner())?),
             Self::Ndjson { mut writer, packed } => {
                 writer.finish()?;
                 Encoded::Text(packed.pack(writer.into_inner())?)
+            }
+        })
+    }
+}
+
+impl Column {
+    fn is_numbered(&self) -> bool {
+        matches!(self, Self::Numbered(_))
+    }
+
+    fn finish(self) -> Result<Written> {
+        Ok(match self {
+            Self::Plain(writer) => Written::Plain(writer.close()?),
+            Self::Numbered(chunk) => {
+                let (bytes, close) = chunk.finish()?;
+                Written::Numbered(bytes, close)
             }
         })
     }
@@ -182,7 +248,10 @@ impl Writer {
             (_, Encoded::Text(text)) => out.write_all(&text)?,
             (Self::Parquet(Some(writer)), Encoded::RowGroup(columns)) => {
                 let mut group = writer.next_row_group()?;
-                columns.into_iter().try_for_each(|column| column.append_to_row_group(&mut group))?;
+                columns.into_iter().try_for_each(|column| match column {
+                    Written::Plain(column) => column.append_to_row_group(&mut group),
+                    Written::Numbered(bytes, close) => group.append_column(&bytes, close),
+                })?;
                 group.close()?;
                 out.write_all(&std::mem::take(writer.inner_mut()))?;
             }
