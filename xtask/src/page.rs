@@ -42,8 +42,8 @@ pub(crate) fn set_up() -> Result<()> {
 /// Builds a program that has the module, and drives its page in a browser.
 pub(crate) fn test() -> Result<()> {
     set_up()?;
-    // With the profile of the tests, whose dependencies are there.
-    let mut build = cargo(&["build", "--profile", "test", "--bin", "fibula", "--workspace", "--locked"]);
+    // The one that the tests run: `cargo build` would compile all without what only tests need.
+    let mut build = cargo(&["test", "--no-run", "--test", "serve", "--workspace", "--locked"]);
     let program = program_of(build.args(FEATURES).env(VARIABLE, module()?), "fibula")?;
     let mut tests = python::tool("pytest", &["--quiet", "../crates/fibula-page/tests"]);
     run(tests.env("FIBULA", program)).context("the page in a browser")

@@ -139,11 +139,14 @@ const ALL_QUIETLY: [&str; 3] = ["--no-fail-fast", "--", "--quiet"];
 const SEED: (&str, &str) = ("PROPTEST_RNG_SEED", "1");
 
 /// Runs everything as users run it. The random cases are the same each time, so that a run tells of
-/// the change and not of the day.
+/// the change and not of the day. The program has the page's module, so that the page's own tests
+/// need no other.
 fn tests() -> Result<()> {
     let (name, seed) = SEED;
     let seed = std::env::var(name).unwrap_or_else(|_| seed.into());
-    run(cargo(&["test", "--workspace", "--locked"]).args(FEATURES).args(ALL_QUIETLY).env(name, seed))?;
+    let mut tests = cargo(&["test", "--workspace", "--locked"]);
+    tests.args(FEATURES).args(ALL_QUIETLY).env(name, seed).env(page::VARIABLE, page::module()?);
+    run(&mut tests)?;
     let mut without = cargo(&["test", "--workspace", "--test", "without_features", "--locked"]);
     run(without.args(DEFAULT_FEATURES).args(ALL_QUIETLY))
 }
