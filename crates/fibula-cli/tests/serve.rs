@@ -1,6 +1,9 @@
 //! The service as a process: it says where it listens, reads again on SIGHUP, and ends by SIGTERM.
 #![cfg(all(feature = "serve", target_os = "linux"))]
 
+#[cfg(feature = "router")]
+#[path = "../../fibula-router/tests/daemons/mod.rs"]
+mod daemons;
 mod feeds;
 
 use feeds::{message, monitoring};
@@ -136,6 +139,70 @@ fn feeds_are_tables_that_change() {
 }
 
 #[test]
+#[cfg(feature = "router")]
+fn the_kernels_routing_tables_are_tables() {
+    let Some(_space) = daemons::Space::new(&format!("fibula-serve-{}", std::process::id())) else { return };
+    for line in [
+        "ip route add 192.0.2.0/24 nexthop via 10.99.1.1 nexthop via 10.99.1.2 weight 2",
+        "ip route add blackhole 10.60.0.0/16",
+        "ip route add 10.68.0.0/16 via 10.99.1.1 table 100",
+    ] {
+        daemons::command(line);
+    }
+    let service = Service::start(&["--follow", "netlink", "--follow", "other=netlink:100"]);
+    let lookup = |table: &str, address: &str| format!("/v1/lookup?table={table}&addr={address}");
+    let route = |prefix: &str, value: &str| format!("\"prefix\":\"{prefix}\",\"next_hop\":\"{value}\"");
+    until(&service, &lookup("main", "192.0.2.7"), &route("192.0.2.0/24", "10.99.1.1 dev r0"));
+    until(&service, &lookup("main", "10.60.0.1"), &route("10.60.0.0/16", "blackhole"));
+    until(&service, &lookup("main", "10.99.255.254"), &route("10.99.0.0/16", "dev r0"));
+    until(&service, &lookup("main-100", "10.68.0.1"), &route("10.68.0.0/16", "10.99.1.1 dev r0"));
+    until(&service, &lookup("other", "10.68.0.1"), &route("10.68.0.0/16", "10.99.1.1 dev r0"));
+    daemons::command("ip route del 10.60.0.0/16");
+    until(&service, &lookup("main", "10.60.0.1"), "\"prefix\":null");
+    daemons::command("ip link set r0 down");
+    until(&service, &lookup("main", "192.0.2.7"), "\"prefix\":null");
+    until(&service, &lookup("other", "10.68.0.1"), "\"prefix\":null");
+}
+
+#[test]
+#[cfg(feature = "router")]
+fn zebra_tells_a_table_by_fpm() {
+    use fibula_router::feed::writer::frame;
+    use fibula_router::message::{Event, Leg, Target};
+
+    let mut service = Service::start(&["--follow", "edge=fpm:127.0.0.1:0"]);
+    let mut told = String::new();
+    service.told.read_line(&mut told).unwrap();
+    let address = told.trim().strip_prefix("fibula: FPM: listening at ").unwrap_or_else(|| panic!("{told}"));
+    let mut zebra = TcpStream::connect(address).unwrap();
+    // Interface 1 is always `lo`.
+    let leg = Leg { interface: 1, gateway: Some([192, 0, 2, 1].into()), weight: 1 };
+    let route = |table, target| {
+        frame(&[Event::Route {
+            table,
+            prefix: "10.0.0.0/8".parse().unwrap(),
+            metric: 20,
+            protocol: 186,
+            target,
+        }])
+    };
+    zebra.write_all(&route(254, Some(Target::Legs([leg].into())))).unwrap();
+    let question = "/v1/lookup?table=edge&addr=10.1.2.3";
+    until(&service, question, r#""prefix":"10.0.0.0/8","next_hop":"192.0.2.1 dev lo""#);
+    zebra.write_all(&route(7, Some(Target::Unreachable))).unwrap();
+    until(&service, "/v1/lookup?table=edge-7&addr=10.1.2.3", r#""next_hop":"unreachable""#);
+    zebra.write_all(&route(254, None)).unwrap();
+    until(&service, question, r#""prefix":null"#);
+    drop(zebra);
+    for what in ["fibula: FPM: zebra at 127.0.0.1:", "fibula: FPM: session 1 ended; its routes stay"] {
+        told.clear();
+        service.told.read_line(&mut told).unwrap();
+        assert!(told.starts_with(what), "{told}");
+    }
+    until(&service, "/v1/lookup?table=edge-7&addr=10.1.2.3", r#""next_hop":"unreachable""#);
+}
+
+#[test]
 fn ten_thousand_connections_are_kept_and_answered() {
     const WANTED: u64 = 10_000;
     /// The files that a process has besides, those of the tests that run at the same time included.
@@ -188,6 +255,12 @@ fn what_cannot_be_served_is_one_line() {
         (&["-t", path, "--tls-cert", path], "--tls-key <FILE>"),
         (&["-t", path, "--follow", path], "a table and a feed are called rib"),
         (&["--follow", path, "--follow", path], "two feeds are called rib"),
+        (&["--follow", "netlink:255"], "expected netlink:TABLE, with the id of a table but 0 and 255"),
+        (&["--follow", "fpm:zebra"], "expected fpm:ADDRESS:PORT, as in fpm:127.0.0.1:2620"),
+        #[cfg(feature = "router")]
+        (&["--follow", "netlink", "--follow", "fpm:127.0.0.1:0"], "two feeds are called main"),
+        #[cfg(feature = "router")]
+        (&["--follow", "a=netlink", "--follow", "a-7=netlink:7"], "a-7 may be a table of the feed a too"),
         (&["-t", path, "--poll", "0s"], "expected more than no time"),
         (&["-t", path, "--listen", &listening.address], "Address already in use"),
         (&["-t", path, "--token-file", path], "a token of 14 characters: expected at least 16"),

@@ -68,6 +68,16 @@ fn a_router_needs_the_feature_router() {
 }
 
 #[test]
+#[cfg(all(feature = "serve", not(feature = "router")))]
+fn serving_routes_of_a_router_needs_the_feature_router() {
+    let lacking = "fibula: no routes of zebra or the kernel: it takes Linux, and this fibula was built without \
+                   the feature `router`\n";
+    for feed in ["netlink", "netlink:7", "fpm:127.0.0.1:0"] {
+        assert_eq!(standard_error(&["serve", "--follow", feed]), (Some(2), lacking.into()));
+    }
+}
+
+#[test]
 #[cfg(not(feature = "serve"))]
 fn serving_needs_the_feature_serve() {
     let lacking = "fibula: no service: this fibula was built without the feature `serve`\n";

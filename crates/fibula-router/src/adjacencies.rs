@@ -144,6 +144,11 @@ impl Adjacencies {
         self.links.get(&index).map_or_else(|| index.to_string(), |link| link.value.name.clone())
     }
 
+    /// Returns whether the kernel uses routes by a link: it is enabled, or not known.
+    pub(crate) fn is_enabled(&self, index: u32) -> bool {
+        self.links.get(&index).is_none_or(|link| link.value.is_enabled)
+    }
+
     /// Returns the adjacencies that the plane needs and the kernel must ask for: they are not
     /// resolved, or it has not heard of them for a while.
     pub(crate) fn to_ask(&self) -> impl Iterator<Item = (u32, IpAddr)> {

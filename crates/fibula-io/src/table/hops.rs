@@ -90,6 +90,19 @@ pub(super) fn offer(hops: &[Hop], wanted: Value) -> Option<Offer> {
     })
 }
 
+/// Returns the value of a route with these next hops, each with its weight if it has one, as
+/// readers give it: the first next hop, or the list of all for [`Value::NextHops`]. `None` if there
+/// are none.
+#[must_use]
+pub fn value_of(
+    hops: impl IntoIterator<Item = (NextHopInfo, Option<u32>)>,
+    wanted: Value,
+) -> Option<NextHopInfo> {
+    let hop = |(info, weight)| Hop { info, weight, is_dead: false };
+    let hops: Vec<Hop> = hops.into_iter().map(hop).collect();
+    offer(&hops, wanted).map(|offer| offer.value)
+}
+
 /// Returns the value of a route of MRT that names all of its next hops, which are one at most.
 pub(crate) fn all_next_hops(address: Option<IpAddr>) -> NextHopInfo {
     let hops: Vec<Hop> = Hop::through(address, None, None).into_iter().collect();
@@ -176,5 +189,8 @@ mod tests {
             r#"[{"via":"192.0.2.1","dev":"eth0","weight":2},{"via":"192.0.2.2"},{"type":"blackhole"}]"#;
         assert_eq!((all.value.to_string().as_str(), all.further), (text, 0));
         assert!(offer(&[], Value::NextHop).is_none());
+        let pairs = hops.map(|hop| (hop.info, hop.weight));
+        assert_eq!(value_of(pairs.clone(), Value::NextHop), Some(first.value));
+        assert_eq!(value_of(pairs, Value::NextHops), Some(all.value));
     }
 }

@@ -58,6 +58,7 @@ pub use crate::mrt::AddPath;
 pub use at::read_at;
 pub use columns::Columns;
 pub use fields::json_of;
+pub use hops::value_of;
 pub(crate) use hops::{all_next_hops, list_of_origins, route_fields};
 #[cfg(feature = "parquet")]
 #[doc(hidden)]

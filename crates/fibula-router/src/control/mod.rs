@@ -5,12 +5,16 @@
 //!                                                                 └▶ a grace period, now and then
 //! ```
 //! It has no thread, no socket and no clock of its own: whoever has it passes batches and the time.
-//! [`run`] does so for a router.
+//! [`run`] does so for a router, and [`mirror`] for somebody who keeps the routes as values.
 
+#[cfg(feature = "daemon")]
+mod mirror;
 mod report;
 mod run;
 mod settings;
 
+#[cfg(feature = "daemon")]
+pub use mirror::{Noted, Told, mirror};
 pub use report::{FeedRow, LinkRow, LookupRow, NextHopRow, RouteRow, Status, Way};
 pub use run::run;
 pub use settings::{Limits, Settings};

@@ -7,6 +7,10 @@
 //! The local table (id 255) is always followed: it says which packets are for this machine. Other
 //! routes are followed if a [`Filter`] takes them. Where FPM tells the routes, it need not.
 //!
+//! The kernel may have several routes of one prefix and metric that it made itself, as one of
+//! fe80::/64 for each interface. The first counts, as it does for the kernel. What changes one of
+//! several makes the feed dump again.
+//!
 //! The kernel says nothing of the IPv4 routes that go with an interface or an address, so when one
 //! of those goes, the feed dumps again. The kernel deletes the legs of an IPv6 multipath route one
 //! by one, with a message that does not say what is left. Such a message makes the feed dump again
@@ -28,7 +32,7 @@ use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
 use rustix::io::Errno;
 use rustix::net::netlink::SocketAddrNetlink;
 use rustix::net::{RecvFlags, SendFlags, SocketFlags, SocketType};
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::net::IpAddr;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
@@ -68,6 +72,13 @@ const DUMPS: [Dump; 8] = [
     (26, 12, INET6),
 ];
 
+/// Who makes routes, as `rtm_protocol` says it: the kernel by itself, and because of a router's
+/// advertisement.
+const OWN: [u8; 2] = [2, 9];
+
+/// What the kernel tells routes apart by, but for their next hops: table, prefix and metric.
+type Key = (u32, IpPrefix, u32);
+
 /// The routes that are taken, beside those of the local table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Filter {
@@ -101,11 +112,12 @@ impl Filter {
 /// If the kernel gives no socket.
 pub fn follow<C: 'static>(filter: Filter, room: usize, queue: Arc<Queue<C>>) -> Result<(), Error> {
     let mut follower = Follower {
-        changes: open(GROUPS, room)?,
+        changes: open(GROUPS, Some(room))?,
         filter,
         queue,
         session: 0,
         multipath: HashSet::new(),
+        own: HashMap::new(),
         up: HashSet::new(),
     };
     let run = move || follower.run();
@@ -116,14 +128,16 @@ pub fn follow<C: 'static>(filter: Filter, room: usize, queue: Arc<Queue<C>>) -> 
     Ok(())
 }
 
-/// A socket of rtnetlink that has joined groups, with room for messages.
-fn open(groups: u32, room: usize) -> Result<OwnedFd, Error> {
+/// A socket of rtnetlink that has joined groups, with room for messages that come unasked.
+fn open(groups: u32, room: Option<usize>) -> Result<OwnedFd, Error> {
     let system = |error: Errno| Error::io("rtnetlink", error);
     let family = rustix::net::AddressFamily::NETLINK;
     // Protocol 0 of netlink is NETLINK_ROUTE.
     let socket =
         rustix::net::socket_with(family, SocketType::RAW, SocketFlags::CLOEXEC, None).map_err(system)?;
-    if let Err(error) = rustix::net::sockopt::set_socket_recv_buffer_size_force(&socket, room) {
+    if let Some(room) = room
+        && let Err(error) = rustix::net::sockopt::set_socket_recv_buffer_size_force(&socket, room)
+    {
         tracing::warn!("rtnetlink: the socket stays small ({error}); it takes CAP_NET_ADMIN to enlarge it");
     }
     rustix::net::bind(&socket, &SocketAddrNetlink::new(0, groups)).map_err(system)?;
@@ -137,7 +151,9 @@ struct Follower<C> {
     queue: Arc<Queue<C>>,
     session: u32,
     /// IPv6 routes of several legs.
-    multipath: HashSet<(u32, IpPrefix, u32)>,
+    multipath: HashSet<Key>,
+    /// Where the routes lead that the kernel made itself, and whether there are others of the key.
+    own: HashMap<Key, (Target, bool)>,
     /// The links that are up.
     up: HashSet<u32>,
 }
@@ -158,6 +174,7 @@ impl<C> Follower<C> {
     fn dump(&mut self, session: Session) -> Result<(), Error> {
         self.queue.fill(|batch| batch.marks.push(Mark::Begun(session)));
         self.multipath.clear();
+        self.own.clear();
         self.up.clear();
         for what in DUMPS {
             let mut attempt = 1;
@@ -227,13 +244,39 @@ impl<C> Follower<C> {
 
     /// Returns whether an event says all that changed.
     fn is_all(&mut self, event: &Event) -> bool {
-        let (key, target) = match event {
-            Event::Link { index, link } => return self.is_all_of_link(*index, link.as_ref()),
-            Event::Route { table, prefix: prefix @ IpPrefix::V6(_), metric, target, .. } => {
-                ((*table, *prefix, *metric), target)
+        match event {
+            Event::Link { index, link } => self.is_all_of_link(*index, link.as_ref()),
+            Event::Route { table, prefix, metric, protocol, target } => {
+                let key = (*table, *prefix, *metric);
+                let is_first = self.is_first(key, *protocol, target.as_ref());
+                is_first && (matches!(prefix, IpPrefix::V4(_)) || self.is_all_of_legs(key, target.as_ref()))
             }
-            _ => return true,
-        };
+            _ => true,
+        }
+    }
+
+    /// Returns whether a route is not one of several with its key, or is the first of them.
+    fn is_first(&mut self, key: Key, protocol: u8, target: Option<&Target>) -> bool {
+        match (self.own.get_mut(&key), target) {
+            (Some((_, has_others)), None) => {
+                let is_alone = !*has_others;
+                self.own.remove(&key);
+                is_alone
+            }
+            (Some((first, has_others)), Some(target)) => {
+                *has_others |= first != target;
+                first == target
+            }
+            (None, Some(target)) if OWN.contains(&protocol) => {
+                self.own.insert(key, (target.clone(), false));
+                true
+            }
+            (None, _) => true,
+        }
+    }
+
+    /// Returns whether an IPv6 route is told with all of its legs.
+    fn is_all_of_legs(&mut self, key: Key, target: Option<&Target>) -> bool {
         match target {
             Some(Target::Legs(legs)) if legs.len() > 1 => {
                 self.multipath.insert(key);
@@ -261,7 +304,7 @@ impl<C> Follower<C> {
 /// the last.
 fn dump((kind, header, family): Dump, mut read: impl FnMut(&[u8]) -> End) -> Result<(), Error> {
     let system = |error: Errno| Error::io(format!("rtnetlink: dump of kind {kind}"), error);
-    let socket = open(0, ROOM)?;
+    let socket = open(0, None)?;
     let length = crate::message::HEADER + header;
     let mut request = Vec::with_capacity(length);
     request.extend((length as u32).to_ne_bytes());
@@ -324,7 +367,7 @@ enum End {
 /// # Errors
 /// If the kernel gives no socket.
 pub fn asker() -> Result<Asker, Error> {
-    let socket = open(0, ROOM)?;
+    let socket = open(0, None)?;
     Ok(Box::new(move |interface, address| {
         let mut message = NeighbourMessage::default();
         let (family, address) = match address {

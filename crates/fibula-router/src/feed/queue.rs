@@ -151,7 +151,7 @@ impl<C> Batch<C> {
             Event::Partial { table, prefix, metric, protocol, selector, is_there } => {
                 let key_metric = if feed.has_metrics() { metric } else { 0 };
                 let key = RouteKey { feed, table, metric: key_metric, prefix, selector: Some(selector) };
-                let target = is_there.then_some(Target::Kernel);
+                let target = is_there.then(|| Target::Kernel([].into()));
                 self.routes.insert(key, RouteUpdate { session: number, metric, protocol, target });
             }
             Event::Object { id, object } => {

@@ -68,9 +68,8 @@ fn link(index: u32, link: Option<&Link>) -> Vec<u8> {
     let mut message = LinkMessage::default();
     (message.header.index, message.header.link_layer_type) = (index, LinkLayerType::Ether);
     let Some(link) = link else { return bytes(RouteNetlinkMessage::DelLink(message), 0) };
-    if link.is_up {
-        message.header.flags = LinkFlags::Up | LinkFlags::Running;
-    }
+    message.header.flags.set(LinkFlags::Up, link.is_enabled);
+    message.header.flags.set(LinkFlags::Running, link.is_up);
     message.attributes = vec![LinkAttribute::IfName(link.name.clone()), LinkAttribute::Mtu(link.mtu)];
     message.attributes.extend(link.mac.map(|mac| LinkAttribute::Address(mac.into())));
     message.attributes.extend(link.master.map(LinkAttribute::Controller));
@@ -168,7 +167,7 @@ fn route(table: u32, prefix: IpPrefix, metric: u32, protocol: u8, target: Option
             Some(Target::Unreachable) => RouteType::Unreachable,
             Some(Target::Prohibit) => RouteType::Prohibit,
             Some(Target::Local) => RouteType::Local,
-            Some(Target::Kernel) => RouteType::Throw,
+            Some(Target::Kernel(_)) => RouteType::Throw,
         },
         ..RouteHeader::default()
     };
@@ -233,7 +232,6 @@ fn next_hop(id: u32, object: Option<&Object>) -> Vec<u8> {
     match object {
         None => {}
         Some(Object::Blackhole) => attribute(4, &[]),
-        Some(Object::Kernel) => attribute(8 | 0x8000, &[]),
         Some(Object::Group(members)) => {
             let member = |&(id, weight): &(u32, u16)| {
                 let [low, high] = (weight - 1).to_le_bytes();
@@ -242,7 +240,10 @@ fn next_hop(id: u32, object: Option<&Object>) -> Vec<u8> {
             };
             attribute(2, &members.iter().flat_map(member).collect::<Vec<u8>>());
         }
-        Some(Object::Leg(leg)) => {
+        Some(object @ (Object::Leg(leg) | Object::Kernel(leg))) => {
+            if matches!(object, Object::Kernel(_)) {
+                attribute(8 | 0x8000, &[]);
+            }
             match leg.gateway {
                 Some(IpAddr::V4(gateway)) => attribute(6, &gateway.octets()),
                 Some(IpAddr::V6(gateway)) => attribute(6, &gateway.octets()),

@@ -17,7 +17,9 @@ pub struct Link {
     pub mac: Option<[u8; 6]>,
     /// The greatest length of a packet from its IP header on, in bytes.
     pub mtu: u32,
-    /// Whether it is up, and has a carrier.
+    /// Whether it is enabled. The kernel does not use routes by one that is not.
+    pub is_enabled: bool,
+    /// Whether it is enabled, and has a carrier.
     pub is_up: bool,
     /// What it is made of.
     pub kind: Kind,
@@ -86,11 +88,12 @@ pub(super) fn event(message: &LinkMessage, is_deleted: bool) -> Option<Event> {
     let kind = kind(infos, parent);
     // What is sent by an interface on others would not leave as the kernel sends it.
     let mac = mac.filter(|_| header.link_layer_type == LinkLayerType::Ether && kind != Kind::Other);
+    let is_enabled = header.flags.contains(LinkFlags::Up);
     let is_up = header.flags.contains(LinkFlags::Up | LinkFlags::Running);
     let is_active = infos.iter().all(is_active);
     Some(Event::Link {
         index,
-        link: Some(Link { name: name?, mac, mtu: mtu?, is_up, kind, master, is_active }),
+        link: Some(Link { name: name?, mac, mtu: mtu?, is_enabled, is_up, kind, master, is_active }),
     })
 }
 

@@ -22,8 +22,8 @@ pub enum Object {
     Blackhole,
     /// Several objects by their ids, with their weights from 1 on.
     Group(Box<[(u32, u16)]>),
-    /// Something that only the kernel can do.
-    Kernel,
+    /// Something that only the kernel can do, as labels, on the way to this leg.
+    Kernel(Leg),
 }
 
 #[derive(FromBytes, KnownLayout, Immutable, Unaligned)]
@@ -51,6 +51,7 @@ pub(super) fn event(payload: &[u8], is_deleted: bool) -> Result<Option<Event>, S
     let short = || format!("next-hop object: {} bytes", payload.len());
     let (_, attributes) = Header::ref_from_prefix(payload).map_err(|_| short())?;
     let (mut id, mut interface, mut gateway, mut special) = (None, None, None, None);
+    let mut is_of_kernel = false;
     for attribute in NlasIterator::new(attributes) {
         let attribute = attribute.map_err(|error| format!("next-hop object: {error}"))?;
         let value = attribute.value();
@@ -60,7 +61,7 @@ pub(super) fn event(payload: &[u8], is_deleted: bool) -> Result<Option<Event>, S
             INTERFACE => interface = Some(number()?),
             GATEWAY => gateway = Some(parse_ip(value).map_err(|error| format!("next-hop object: {error}"))?),
             BLACKHOLE => special = Some(Object::Blackhole),
-            ENCAPSULATION => special = Some(Object::Kernel),
+            ENCAPSULATION => is_of_kernel = true,
             GROUP => special = Some(Object::Group(members(value)?)),
             BRIDGE => return Ok(None),
             _ => {}
@@ -72,9 +73,12 @@ pub(super) fn event(payload: &[u8], is_deleted: bool) -> Result<Option<Event>, S
     }
     let object = match (special, interface, gateway) {
         (Some(special), ..) => special,
-        (None, None, None) => return Err(format!("next-hop object {id}: neither interface nor gateway")),
+        (None, None, None) if !is_of_kernel => {
+            return Err(format!("next-hop object {id}: neither interface nor gateway"));
+        }
         (None, interface, gateway) => {
-            Object::Leg(Leg { interface: interface.unwrap_or_default(), gateway, weight: 1 })
+            let leg = Leg { interface: interface.unwrap_or_default(), gateway, weight: 1 };
+            if is_of_kernel { Object::Kernel(leg) } else { Object::Leg(leg) }
         }
     };
     Ok(Some(Event::Object { id, object: Some(object) }))

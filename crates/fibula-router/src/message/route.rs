@@ -1,6 +1,7 @@
 //! Routes.
 
 use super::Event;
+use crate::routes::LOCAL;
 use fibula::IpPrefix;
 use netlink_packet_route::AddressFamily;
 use netlink_packet_route::route::{
@@ -42,10 +43,11 @@ pub enum Target<O = u32> {
     Unreachable,
     /// The kernel answers that it is forbidden.
     Prohibit,
-    /// An address of this machine, or a broadcast address.
+    /// An address of this machine, or a broadcast address, in the kernel's local table.
     Local,
-    /// Something that only the kernel can do, as tunnels and labels.
-    Kernel,
+    /// Something that only the kernel can do, as tunnels and labels, on the way to one of these
+    /// legs. Without a leg the kernel goes on with its next table (`throw`).
+    Kernel(Box<[Leg]>),
 }
 
 impl<O> Target<O> {
@@ -58,7 +60,7 @@ impl<O> Target<O> {
             Self::Unreachable => Target::Unreachable,
             Self::Prohibit => Target::Prohibit,
             Self::Local => Target::Local,
-            Self::Kernel => Target::Kernel,
+            Self::Kernel(legs) => Target::Kernel(legs),
         }
     }
 }
@@ -103,7 +105,7 @@ pub(super) fn event(message: &RouteMessage, is_deleted: bool) -> Result<Option<E
         let selector = Selector { tos: header.tos, source };
         return Ok(Some(Event::Partial { table, prefix, metric, protocol, selector, is_there: !is_deleted }));
     }
-    let target = if is_deleted { None } else { Some(target(header.kind, prefix, &attributes)?) };
+    let target = if is_deleted { None } else { Some(target(header.kind, (table, prefix), &attributes)?) };
     Ok(Some(Event::Route { table, prefix, metric, protocol, target }))
 }
 
@@ -139,37 +141,45 @@ fn ip(address: &RouteAddress) -> Option<IpAddr> {
     }
 }
 
-fn target(kind: RouteType, prefix: IpPrefix, attributes: &Attributes<'_>) -> Result<Target, String> {
+fn target(
+    kind: RouteType,
+    (table, prefix): (u32, IpPrefix),
+    attributes: &Attributes<'_>,
+) -> Result<Target, String> {
+    let legs = |is_of_kernel: bool| {
+        let (legs, is_said) = legs(attributes);
+        if is_of_kernel || is_said { Target::Kernel(legs) } else { Target::Legs(legs) }
+    };
     Ok(match kind {
         RouteType::BlackHole => Target::Blackhole,
         RouteType::Unreachable => Target::Unreachable,
         RouteType::Prohibit => Target::Prohibit,
-        RouteType::Local | RouteType::Broadcast | RouteType::Anycast => Target::Local,
-        RouteType::Unicast => match attributes.object {
-            Some(_) if attributes.is_of_kernel => Target::Kernel,
-            Some(object) => Target::Object(object),
-            None => legs(attributes).ok_or_else(|| format!("route {prefix}: no next hop"))?,
+        RouteType::Local | RouteType::Broadcast | RouteType::Anycast if table == LOCAL => Target::Local,
+        RouteType::Local | RouteType::Broadcast | RouteType::Anycast => legs(true),
+        RouteType::Unicast => match (attributes.object, legs(attributes.is_of_kernel)) {
+            (Some(object), _) if !attributes.is_of_kernel => Target::Object(object),
+            (None, Target::Legs(legs)) if legs.is_empty() => {
+                return Err(format!("route {prefix}: no next hop"));
+            }
+            (_, target) => target,
         },
-        _ => Target::Kernel,
+        _ => Target::Kernel([].into()),
     })
 }
 
-/// Returns the legs of a route without an object; `None` if there are none.
-fn legs(attributes: &Attributes<'_>) -> Option<Target> {
+/// Returns the legs that a route names, and whether only the kernel can do what it says of them.
+fn legs(attributes: &Attributes<'_>) -> (Box<[Leg]>, bool) {
+    let mut is_of_kernel = attributes.is_of_kernel;
     if attributes.legs.is_empty() {
-        if attributes.gateway.is_none() && attributes.interface.is_none() {
-            return None;
-        }
         let interface = attributes.interface.unwrap_or_default();
         let leg = Leg { interface, gateway: attributes.gateway, weight: 1 };
-        return Some(if attributes.is_of_kernel { Target::Kernel } else { Target::Legs([leg].into()) });
+        let is_there = attributes.gateway.is_some() || attributes.interface.is_some();
+        return (is_there.then_some(leg).into_iter().collect(), is_of_kernel);
     }
-    let mut is_of_kernel = attributes.is_of_kernel;
     let legs = attributes.legs.iter().map(|hop| {
         let read = read(&hop.attributes);
         is_of_kernel |= read.is_of_kernel;
         Leg { interface: hop.interface_index, gateway: read.gateway, weight: u16::from(hop.hops) + 1 }
     });
-    let legs = legs.collect();
-    Some(if is_of_kernel { Target::Kernel } else { Target::Legs(legs) })
+    (legs.collect(), is_of_kernel)
 }

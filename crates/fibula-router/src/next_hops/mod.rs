@@ -269,25 +269,44 @@ impl NextHops {
     /// Returns what a next hop comes to.
     pub(crate) fn resolve(&self, next_hop: NextHop) -> Option<Resolved> {
         Some(match self.key(next_hop)? {
-            Target::Legs(legs) => of_legs(legs.iter().map(|&leg| (leg, 1))),
+            Target::Legs(legs) => of_legs(legs_of(legs)),
             Target::Object(key) => self.resolve_object(*key),
             Target::Blackhole => Resolved::Drop,
-            Target::Unreachable | Target::Prohibit | Target::Local | Target::Kernel => Resolved::Kernel,
+            Target::Unreachable | Target::Prohibit | Target::Local | Target::Kernel(_) => Resolved::Kernel,
         })
     }
 
     fn resolve_object(&self, key: ObjectKey) -> Resolved {
         match self.objects.get(&key) {
-            Some(Object::Leg(leg)) => of_legs([(*leg, 1)]),
             Some(Object::Blackhole) => Resolved::Drop,
-            Some(Object::Kernel) | None => Resolved::Kernel,
-            // A member that is not a leg, or is not there, takes no share.
-            Some(Object::Group(members)) => of_legs(members.iter().filter_map(|&(id, weight)| {
-                match self.objects.get(&ObjectKey { id, ..key }) {
-                    Some(Object::Leg(leg)) => Some((*leg, u64::from(weight))),
-                    _ => None,
-                }
-            })),
+            Some(Object::Kernel(_)) | None => Resolved::Kernel,
+            Some(Object::Leg(_) | Object::Group(_)) => of_legs(self.object_legs(key, false)),
+        }
+    }
+
+    /// Returns the legs of an object with their weights, if asked for those too that only the
+    /// kernel can send by. A member that is no leg, or is not there, has no share.
+    fn object_legs(&self, key: ObjectKey, of_kernel: bool) -> Vec<(Neighbours, u64)> {
+        let leg = |id, weight: u16| match self.objects.get(&ObjectKey { id, ..key }) {
+            Some(Object::Leg(leg)) => Some((*leg, weight)),
+            Some(Object::Kernel(leg)) if of_kernel => Some((*leg, weight)),
+            _ => None,
+        };
+        let legs: Vec<(Leg, u16)> = match self.objects.get(&key) {
+            Some(Object::Group(members)) => {
+                members.iter().filter_map(|&(id, weight)| leg(id, weight)).collect()
+            }
+            _ => leg(key.id, 1).into_iter().collect(),
+        };
+        legs.into_iter().map(|(leg, weight)| weighed(&leg, weight)).collect()
+    }
+
+    /// Returns the legs that a next hop names, whatever the plane can do with them.
+    pub(crate) fn legs(&self, next_hop: NextHop) -> Vec<(Neighbours, u64)> {
+        match self.key(next_hop) {
+            Some(Target::Legs(legs) | Target::Kernel(legs)) => legs_of(legs),
+            Some(Target::Object(key)) => self.object_legs(*key, true),
+            _ => Vec::new(),
         }
     }
 
@@ -330,7 +349,7 @@ impl NextHops {
 
 /// Returns the number of legs of a next hop, at least 1.
 fn size_of_key(key: &Key) -> usize {
-    if let Target::Legs(legs) = key { legs.len() } else { 1 }
+    if let Target::Legs(legs) | Target::Kernel(legs) = key { legs.len().max(1) } else { 1 }
 }
 
 /// Returns the number of members of an object, at least 1.
@@ -338,13 +357,18 @@ fn size_of_object(object: &Object) -> usize {
     if let Object::Group(members) = object { members.len().max(1) } else { 1 }
 }
 
-/// Returns what legs come to, each with a factor of its weight. If all of them lead to the link
-/// itself, only the kernel can resolve the destination.
-fn of_legs(legs: impl IntoIterator<Item = (Leg, u64)>) -> Resolved {
-    let legs: Vec<(Neighbours, u64)> = legs
-        .into_iter()
-        .map(|(leg, factor)| ((leg.interface, leg.gateway), u64::from(leg.weight) * factor))
-        .collect();
+/// Returns a leg with a factor of its weight.
+fn weighed(leg: &Leg, factor: u16) -> (Neighbours, u64) {
+    ((leg.interface, leg.gateway), u64::from(leg.weight) * u64::from(factor))
+}
+
+fn legs_of(legs: &[Leg]) -> Vec<(Neighbours, u64)> {
+    legs.iter().map(|leg| weighed(leg, 1)).collect()
+}
+
+/// Returns what legs come to. If all of them lead to the link itself, only the kernel can resolve
+/// the destination.
+fn of_legs(legs: Vec<(Neighbours, u64)>) -> Resolved {
     if legs.iter().all(|(neighbour, _)| neighbour.1.is_none()) {
         return Resolved::Kernel;
     }

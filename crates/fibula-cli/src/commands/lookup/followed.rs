@@ -5,7 +5,7 @@ use super::lines::{Line, Lines, blocks};
 use super::{mapped, no_address};
 use crate::addresses::Addresses;
 use crate::exit::{Verdict, tell};
-use crate::feed::{Feed, Listener, PolicyName};
+use crate::feed::{Feed, Listener, PolicyName, SERVED};
 use crate::output::Output;
 use crate::reading::Reading;
 use anyhow::{anyhow, ensure};
@@ -54,6 +54,8 @@ pub(super) fn run(
     let by_router = feeds.iter().any(|feed| matches!(feed, Feed::Bmp(_)));
     ensure!(!by_router || feeds.len() == 1, "routers cannot be followed beside files");
     ensure!(!feeds.contains(&Feed::Input("-".into())), "standard input is the addresses, not a feed");
+    let has_routes = feeds.iter().any(|feed| matches!(feed, Feed::Routes(_)));
+    ensure!(!has_routes, SERVED);
     let value = reading.value.unwrap_or_default();
     let followed = Followed::new(reading.peer.as_deref(), value, reading.budget()?);
     let mut shared = Shared(Arc::new(Mutex::new(followed.map_err(anyhow::Error::msg)?.compiled())));

@@ -2,8 +2,10 @@
 
 use super::Arguments;
 use crate::exit::{Verdict, tell};
+use crate::feed::routes::{self, Origin};
 use crate::feed::{Feed, Listener};
-use anyhow::{anyhow, ensure};
+use anyhow::{anyhow, bail, ensure};
+use fibula::{IpPrefix, NextHopInfo};
 use fibula_io::follow::Followed;
 use fibula_io::mrt::Event;
 use fibula_io::table::Value;
@@ -17,10 +19,17 @@ use tokio::signal::unix::{SignalKind, signal};
 pub(super) fn run(arguments: Arguments) -> anyhow::Result<Verdict> {
     let Arguments { tables, follow, policy, listen, vrps, router, token_file, poll, reading, .. } = arguments;
     let mut names = BTreeSet::new();
-    let inputs = follow.iter().filter(|(_, feed)| matches!(feed, Feed::Input(_)));
-    for (name, _) in inputs {
+    for (name, _) in follow.iter().filter(|(_, feed)| !matches!(feed, Feed::Bmp(_))) {
         ensure!(names.insert(name), "two feeds are called {name}");
         ensure!(tables.iter().all(|(table, _)| table != name), "a table and a feed are called {name}");
+    }
+    for (name, feed) in &follow {
+        let Feed::Routes(origin) = feed else { continue };
+        routes::check()?;
+        let mut others = tables.iter().map(|(table, _)| table).chain(names.iter().copied());
+        if let Some(other) = others.find(|other| origin.has(name, other)) {
+            bail!("{other} may be a table of the feed {name} too");
+        }
     }
     let settings = Settings {
         options: reading.options(Value::NextHop, None)?,
@@ -49,14 +58,25 @@ pub(super) fn run(arguments: Arguments) -> anyhow::Result<Verdict> {
             let value = reading.value.unwrap_or_default();
             let followed = Followed::new(reading.peer.as_deref(), value, reading.budget()?);
             let followed = followed.map_err(|what| anyhow!(what))?;
-            let mut fed = Fed { name, followed, handle: server.handle() };
+            let handle = server.handle();
             let reading = reading.clone();
             // It waits for its input, whatever the service does.
-            std::thread::spawn(move || match feed.follow(&reading, policy, &mut fed) {
-                Ok(_) => tell(format_args!("{}: the feed has ended", fed.name)),
-                Err(error) => {
-                    fed.handle.fail(&fed.name, format_args!("{error:#}"));
-                    tell(format_args!("{}: the feed has ended: {error:#}", fed.name));
+            std::thread::spawn(move || {
+                let result = match feed {
+                    Feed::Routes(origin) => {
+                        let mut table = Table { origin, name: &name, handle: &handle };
+                        routes::follow(origin, &reading, &mut table).map(|never| match never {})
+                    }
+                    feed => {
+                        feed.follow(&reading, policy, &mut Fed { name: &name, followed, handle: &handle })
+                    }
+                };
+                match result {
+                    Ok(_) => tell(format_args!("{name}: the feed has ended")),
+                    Err(error) => {
+                        handle.fail(&name, format_args!("{error:#}"));
+                        tell(format_args!("{name}: the feed has ended: {error:#}"));
+                    }
                 }
             });
         }
@@ -74,16 +94,16 @@ fn allow_connections() {
 }
 
 /// What a feed tells, as tables of the service.
-struct Fed {
+struct Fed<'s> {
     /// The name of the table, unless a router tells it.
-    name: String,
+    name: &'s str,
     followed: Followed,
-    handle: Handle,
+    handle: &'s Handle,
 }
 
-impl Listener for Fed {
+impl Listener for Fed<'_> {
     fn event(&mut self, router: Option<&str>, event: &Event) -> anyhow::Result<Option<String>> {
-        let table = router.unwrap_or(&self.name);
+        let table = router.unwrap_or(self.name);
         let change = |prefix, value: Option<&_>| self.handle.change(table, prefix, value);
         Ok(self.followed.play(table, event, change).err())
     }
@@ -91,6 +111,24 @@ impl Listener for Fed {
     fn forget(&mut self, router: &str) -> usize {
         self.handle.forget(router);
         self.followed.forget(router)
+    }
+}
+
+/// The routing tables of an origin, as tables of the service.
+struct Table<'s> {
+    origin: Origin,
+    /// The name of the main one.
+    name: &'s str,
+    handle: &'s Handle,
+}
+
+impl routes::Listener for Table<'_> {
+    fn route(&mut self, table: u32, prefix: IpPrefix, value: Option<&NextHopInfo>) {
+        self.handle.change(&self.origin.table(self.name, table), prefix, value);
+    }
+
+    fn limit(&mut self, what: &str) {
+        self.handle.fail(self.name, format_args!("routes are left out: {what}"));
     }
 }
 

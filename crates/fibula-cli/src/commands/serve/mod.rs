@@ -39,8 +39,10 @@ pub(crate) struct Arguments {
     )]
     tables: Vec<(String, PathBuf)>,
     /// A table that changes meanwhile: a file or a pipe of MRT or RIS Live messages, `-` for
-    /// standard input, or `bmp:ADDRESS`, where routers connect; each has a table, called by its
-    /// address. May be given several times
+    /// standard input; `bmp:ADDRESS`, where routers connect, each of which has a table called by
+    /// its address; `fpm:ADDRESS`, where FRR's zebra connects; `netlink` or `netlink:TABLE`, the
+    /// kernel's routes. The last two have a table for each routing table: `main`, and `main-ID`.
+    /// May be given several times
     #[arg(long, value_name = "[NAME=]FEED", value_parser = named_feed)]
     follow: Vec<(String, Feed)>,
     /// Which routes of a router: those that its peers send, or what its policy leaves of them
@@ -105,17 +107,16 @@ fn named(text: &str) -> Result<(String, PathBuf), String> {
 }
 
 /// Reads what is followed, and the name of its table. Without a name it is the file's, `live` for
-/// standard input.
+/// standard input, and that of the routing table.
 fn named_feed(text: &str) -> Result<(String, Feed), String> {
-    let feed = |text: &str| match text.parse() {
-        Ok(feed) => feed,
-        Err(never) => match never {},
-    };
-    if text == "-" || text.starts_with("bmp:") {
-        return Ok(("live".into(), feed(text)));
+    match text.parse()? {
+        Feed::Routes(origin) => Ok((origin.name(), Feed::Routes(origin))),
+        feed if text == "-" || matches!(feed, Feed::Bmp(_)) => Ok(("live".into(), feed)),
+        Feed::Input(_) | Feed::Bmp(_) => {
+            let (name, path) = named(text)?;
+            Ok((name, path.to_string_lossy().parse()?))
+        }
     }
-    let (name, path) = named(text)?;
-    Ok((name, feed(&path.to_string_lossy())))
 }
 
 /// Reads a time that is not 0.

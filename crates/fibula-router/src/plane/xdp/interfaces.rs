@@ -241,7 +241,8 @@ mod tests {
     fn links(all: &[(&str, Kind, Option<u32>, bool)]) -> BTreeMap<u32, Link> {
         let told = all.iter().zip(1..).flat_map(|(&(name, kind, master, is_active), index)| {
             let mac = Some([2, 0, 0, 0, 0, index as u8]);
-            let link = Link { name: name.into(), mac, mtu: 1500, is_up: true, kind, master, is_active };
+            let (is_enabled, is_up) = (true, true);
+            let link = Link { name: name.into(), mac, mtu: 1500, is_enabled, is_up, kind, master, is_active };
             writer::message(&Event::Link { index, link: Some(link) })
         });
         let bytes: Vec<u8> = told.collect();

@@ -1,4 +1,7 @@
-//! What tells of changes while a command runs: a file or a pipe, or routers that speak BMP.
+//! What tells of changes while a command runs: a file or a pipe, routers that speak BMP, zebra or
+//! the kernel.
+
+pub(crate) mod routes;
 
 use crate::exit::{Verdict, tell};
 use crate::reading::Reading;
@@ -8,8 +11,8 @@ use fibula_io::blocks::{Block, Blocks};
 use fibula_io::mrt::bmp::{Policy, Station, Told};
 use fibula_io::mrt::{Event, Events, looks_like};
 use fibula_io::{Damage, Kind, Source, ris_live};
+use routes::Origin;
 use std::collections::HashSet;
-use std::convert::Infallible;
 use std::io::Read;
 use std::net::IpAddr;
 use std::str::FromStr;
@@ -40,21 +43,29 @@ pub(crate) enum Feed {
     Input(String),
     /// Routers that connect to this address and speak BMP.
     Bmp(String),
+    /// The routes that zebra or the kernel has, which only the service follows.
+    Routes(Origin),
 }
 
-impl FromStr for Feed {
-    type Err = Infallible;
+/// Why routes cannot be followed by another command.
+pub(crate) const SERVED: &str = "zebra and the kernel are followed by `fibula serve` alone";
 
-    fn from_str(text: &str) -> Result<Self, Infallible> {
-        Ok(match text.strip_prefix("bmp:") {
-            Some(address) => Self::Bmp(address.to_owned()),
-            None => Self::Input(text.to_owned()),
-        })
+impl FromStr for Feed {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if let Some(address) = text.strip_prefix("bmp:") {
+            return Ok(Self::Bmp(address.to_owned()));
+        }
+        Ok(Origin::parse(text)?.map_or_else(|| Self::Input(text.to_owned()), Self::Routes))
     }
 }
 
 impl Feed {
     /// Follows it to its end; routers until the process is ended.
+    ///
+    /// # Errors
+    /// If it cannot be read, or tells routes: [`routes::follow`] follows those.
     pub(crate) fn follow(
         &self,
         reading: &Reading,
@@ -64,6 +75,7 @@ impl Feed {
         match self {
             Self::Input(path) => input(&Source::from(path.as_str()), reading, listener),
             Self::Bmp(address) => station(address, policy, listener),
+            Self::Routes(_) => bail!(SERVED),
         }
     }
 }
