@@ -1,8 +1,8 @@
 //! The part of birdwatcher's interface that a table can answer, for looking glasses that speak it.
 //!
-//! A table is a protocol and a table of the same name. What only a BGP daemon knows is left out:
-//! addresses of neighbours, times of routes, filtered routes. Attributes of BGP are those of values
-//! with the fields that `--value route` gives.
+//! A table is a protocol and a table of the same name, which is also what its neighbour's address
+//! is. A route is as old as its table, and none is filtered or not exported. Attributes of BGP are
+//! those of values with the fields that `--value route` gives.
 
 use crate::app::App;
 use crate::channel::{Channel, PART, Parts, respond};
@@ -21,6 +21,9 @@ use std::time::SystemTime;
 
 /// The parameters of all but one: none.
 pub(crate) const PARAMETERS: &[&str] = &[];
+
+/// The parameters of `/protocols/short`, of which no answer depends: none is kept for later.
+pub(crate) const SHORT: &[&str] = &["uncached"];
 
 /// The parameters of `/routes/prefix`.
 pub(crate) const PREFIX: &[&str] = &["prefix"];
@@ -65,6 +68,8 @@ pub(crate) async fn protocols(State(app): State<Arc<App>>, uri: Uri) -> Result<R
             "protocol": name,
             "bird_protocol": "BGP",
             "table": name,
+            "neighbor_address": name,
+            "neighbor_as": 0,
             "state": "up",
             "state_changed": time(served.loaded),
             "description": served.origin,
@@ -73,6 +78,29 @@ pub(crate) async fn protocols(State(app): State<Arc<App>>, uri: Uri) -> Result<R
         (name.clone(), about)
     };
     Ok(answer("protocols", Value::Object(app.tables().iter().map(about).collect())))
+}
+
+/// Answers `/protocols/short`: of each table that it is up, and since when.
+pub(crate) async fn protocols_short(State(app): State<Arc<App>>, uri: Uri) -> Result<Response, Refusal> {
+    Query::of(uri.query(), SHORT)?;
+    let about = |served: &Arc<Served>| {
+        let name = &served.name;
+        let about = json!({ "proto": "BGP", "table": name, "state": "up", "since": time(served.loaded) });
+        (name.clone(), about)
+    };
+    Ok(answer("protocols", Value::Object(app.tables().iter().map(about).collect())))
+}
+
+/// Answers `/routes/filtered/{name}`, `/routes/noexport/{name}` and
+/// `/routes/table/{name}/filtered`: no route of a table.
+pub(crate) async fn no_routes(
+    State(app): State<Arc<App>>,
+    Path(name): Path<String>,
+    uri: Uri,
+) -> Result<Response, Refusal> {
+    Query::of(uri.query(), PARAMETERS)?;
+    app.named(&name)?;
+    Ok(answer("routes", json!([])))
 }
 
 /// Answers `/routes/protocol/{name}` and `/routes/table/{name}`: as many routes as an answer has at
@@ -173,6 +201,7 @@ fn route(served: &Served, prefix: IpPrefix, next_hop: NextHop) -> Value {
         "learnt_from": text("peer"),
         "gateway": gateway,
         "interface": interface,
+        "age": time(served.loaded),
         "primary": true,
         "type": ["BGP", "unicast"],
         "bgp": bgp,

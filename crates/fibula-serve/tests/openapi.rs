@@ -153,9 +153,14 @@ fn answers_have_the_shape_that_the_document_says() {
         ("/openapi.json", "/openapi.json"),
         ("/status", "/status"),
         ("/protocols/bgp", "/protocols/bgp"),
+        ("/protocols/short", "/protocols/short?uncached=true"),
         ("/routes/protocol/{name}", "/routes/protocol/rib"),
         ("/routes/protocol/{name}", "/routes/protocol/none"),
         ("/routes/table/{name}", "/routes/table/as"),
+        ("/routes/table/{name}/filtered", "/routes/table/as/filtered"),
+        ("/routes/filtered/{name}", "/routes/filtered/as"),
+        ("/routes/filtered/{name}", "/routes/filtered/none"),
+        ("/routes/noexport/{name}", "/routes/noexport/as"),
         ("/routes/net/{net}", "/routes/net/10.0.0.0/8"),
         ("/routes/net/{net}", "/routes/net/10.0.0.0%2F8"),
         ("/routes/prefix", "/routes/prefix?prefix=10.0.0.0/8"),
@@ -225,4 +230,83 @@ fn looking_glasses_see_routes() {
     assert_eq!(networks("/routes/prefix?prefix=10.9.0.1"), ["10.0.0.0/8"]);
     let generations = service.get("/status").json();
     assert!(generations["status"]["version"].as_str().unwrap().starts_with("fibula "));
+}
+
+/// The requests of Alice-LG 6 for a source of the type `single_table`, and what it reads of each
+/// answer. It does without what is not here, and ends a request where a type is another.
+#[test]
+fn alice_finds_what_it_reads() {
+    let tables = Tables::of(&[("rib", "10.0.0.0/8 192.0.2.2 dev eth0\n10.2.0.0/16 AS7\n")]);
+    let service = start(tables.settings(&["rib"]));
+    // The layout 2006-01-02T15:04:05Z07:00, which docs/serve.md has it configured with.
+    let is_time = |value: &Value| {
+        let text = value.as_str().unwrap_or_default();
+        text.len() == 20 && text.ends_with('Z') && humantime::parse_rfc3339(text).is_ok()
+    };
+    let route: &[(&str, &str)] = &[
+        ("/network", "string"),
+        ("/from_protocol", "string"),
+        ("/gateway", "string"),
+        ("/learnt_from", "string"),
+        ("/interface", "string"),
+        ("/primary", "boolean"),
+        ("/age", "time"),
+        ("/type/0", "string"),
+        ("/bgp/next_hop", "string"),
+        ("/bgp/as_path", "strings"),
+        ("/bgp/communities", "array"),
+        ("/bgp/large_communities", "array"),
+    ];
+    for (target, of, keys) in [
+        (
+            "/status",
+            "/status",
+            &[
+                ("/version", "string"),
+                ("/message", "string"),
+                ("/current_server", "time"),
+                ("/last_reboot", "time"),
+                ("/last_reconfig", "time"),
+            ][..],
+        ),
+        (
+            "/protocols/bgp",
+            "/protocols/rib",
+            &[
+                ("/state", "up"),
+                ("/state_changed", "time"),
+                ("/neighbor_address", "string"),
+                ("/neighbor_as", "number"),
+                ("/description", "string"),
+                ("/routes/imported", "number"),
+                ("/routes/preferred", "number"),
+            ],
+        ),
+        ("/protocols/short?uncached=true", "/protocols/rib", &[("/state", "up"), ("/since", "time")]),
+        ("/routes/protocol/rib", "/routes/0", route),
+        ("/routes/protocol/rib", "/routes/1", route),
+        ("/routes/filtered/rib", "/routes", &[("", "none")]),
+        ("/routes/noexport/rib", "/routes", &[("", "none")]),
+        ("/routes/table/rib", "/routes/1", route),
+        ("/routes/table/rib/filtered", "/routes", &[("", "none")]),
+        ("/routes/prefix?prefix=10.2.0.1", "/routes/0", route),
+    ] {
+        let answer = service.get(target).json();
+        assert!(answer["api"]["Version"].is_string() && answer["api"]["result_from_cache"].is_boolean());
+        for (key, kind) in keys {
+            let value = answer.pointer(&format!("{of}{key}")).unwrap_or(&Value::Null);
+            let is_good = match *kind {
+                "string" => value.is_string(),
+                "boolean" => value.is_boolean(),
+                "number" => value.is_number(),
+                "array" => value.is_array(),
+                "strings" => value.as_array().is_some_and(|all| all.iter().all(Value::is_string)),
+                "time" => is_time(value),
+                "none" => *value == json!([]),
+                word => *value == json!(word),
+            };
+            assert!(is_good, "{target} {of}{key}: expected {kind}, found {value}");
+        }
+    }
+    assert_eq!(service.get("/routes/filtered/none").status, 404);
 }
