@@ -12,6 +12,9 @@
 //! | `peer:treebitmap` | `crates` | the crate `treebitmap` (both) |
 //! | `peer:prefix-trie` | `crates` | the crate `prefix-trie` (both) |
 //! | `peer:bart` | `bart` | Go's `bart`, its `Fast` table, the loop over a batch inside Go (both) |
+//!
+//! With `bart` there is a `Collector` too, which `examples/collector.rs` measures beside a BMP
+//! station.
 
 #[cfg(feature = "bart")]
 mod bart;
@@ -19,6 +22,9 @@ mod bart;
 mod crates;
 #[cfg(feature = "dpdk")]
 mod dpdk;
+
+#[cfg(feature = "bart")]
+pub use bart::{Collector, PeerRoute};
 
 use fibula::engine::{ENGINES, Entry};
 use std::sync::LazyLock;

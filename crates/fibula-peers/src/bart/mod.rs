@@ -1,6 +1,10 @@
 //! Go's `bart`, from an archive of C functions. Go's own runtime is in the process too.
 #![allow(unsafe_code, reason = "functions of a Go archive")]
 
+mod collector;
+
+pub use collector::{Collector, PeerRoute};
+
 use fibula::arch::Isa;
 use fibula::engine::{About, Config, Cost, Engine, Entry, Lookup, Meter, Update, Updates, Width};
 use fibula::memory::Memory;
