@@ -1,7 +1,9 @@
 //! The options for reading addresses, the same for every command that looks them up.
 
 use clap::Args;
-use fibula_io::address::{Embedded, Found, clean};
+use fibula::Address;
+use fibula_io::address::{Embedded, Found, Window, clean, find};
+use std::net::IpAddr;
 
 /// How addresses are read.
 #[derive(Clone, Debug, Default, Args)]
@@ -23,6 +25,21 @@ impl Addresses {
     /// Returns the addresses that are looked up as IPv4 ones; `None` if the options do not say.
     pub(crate) fn asked(&self) -> Option<Embedded> {
         self.embedded.clone().or_else(|| self.map_ipv4.then(Embedded::mapped))
+    }
+
+    /// Returns the address that a text is looked up as, if it is one.
+    #[cfg_attr(not(feature = "enrich"), allow(dead_code, reason = "only records are read so"))]
+    pub(crate) fn read(&self, text: &[u8]) -> Option<IpAddr> {
+        let found = match find(Window::of(text)) {
+            Found::Invalid => self.cleaned(text),
+            found => found,
+        };
+        match (found, self.asked()) {
+            (Found::Ipv6(address), Some(embedded)) => {
+                Some(embedded.ipv4(address).map_or_else(|| address.to_ip(), Address::to_ip))
+            }
+            _ => found.ip(),
+        }
     }
 
     /// Returns what a text is that was found to be no address as it is.

@@ -6,6 +6,7 @@ mod cli;
 mod commands;
 mod exit;
 mod feed;
+mod following;
 mod operand;
 mod output;
 mod plotted;

@@ -110,6 +110,12 @@ impl Followed {
         Some((prefix, paths.value(value)))
     }
 
+    /// Returns whether a router has told anything, and is not forgotten.
+    #[must_use]
+    pub fn knows(&self, router: &str) -> bool {
+        self.routers.contains_key(router)
+    }
+
     /// Forgets the routes of a router. Returns the number of its prefixes.
     pub fn forget(&mut self, router: &str) -> usize {
         self.routers.remove(router).map_or(0, |router| router.paths.len())

@@ -13,6 +13,7 @@ use enabled::run;
 
 use crate::addresses::Addresses;
 use crate::exit::Verdict;
+use crate::feed::Feed;
 use crate::output::Output;
 use crate::reading::{Reading, delimiter, format_parser};
 use anyhow::{Context, ensure};
@@ -40,6 +41,11 @@ use std::thread;
 /// Rows without an address are counted on standard error. With --format, what became of all rows is
 /// printed for each new column.
 ///
+/// With --follow the rows of CSV or NDJSON are written to standard output as they come, in the
+/// format that they have. All files among the feeds are applied before the first row; pipes and
+/// routers are followed beside the rows. A row whose router has not told its routes has no answer,
+/// and is counted.
+///
 /// Records are read as a stream. Parquet is read and written by row groups, one a thread. All
 /// columns of CSV are text, with the first line as their names; an empty field is null. A row with
 /// another number of fields is told, and ends the run with `--errors raise`. The types of NDJSON
@@ -55,8 +61,15 @@ pub(crate) struct Arguments {
     #[arg(short, long = "column", required = true, value_name = "COLUMN")]
     columns: Vec<String>,
     /// A table or a snapshot of one, and how its answers are called; may be given several times
-    #[arg(short, long = "table", required = true, value_name = "[NAME=]TABLE")]
+    #[arg(short, long = "table", required_unless_present = "follow", value_name = "[NAME=]TABLE")]
     tables: Vec<String>,
+    /// Answer row by row, as rows come, by a table that changes meanwhile: a file or a pipe of MRT
+    /// or RIS Live messages, several in order, or `bmp:ADDRESS`, where routers connect
+    #[arg(long, value_name = "FEED", conflicts_with = "tables")]
+    follow: Vec<Feed>,
+    /// With `--follow bmp:ADDRESS` the column of routers: a row is answered by what its own believes
+    #[arg(long, value_name = "COLUMN", requires = "follow")]
+    exporter_column: Option<String>,
     /// Add the matching prefixes too; a snapshot without its routes does not know them
     #[arg(long)]
     prefix: bool,
@@ -135,7 +148,10 @@ impl Arguments {
             format.with_context(|| format!("{}: {known} {option}", path.display()))
         };
         let input = of(self.data_format, Path::new(&self.input), "--data-format")?;
-        let output = of(self.to, &self.output, "--to")?;
+        let output = match self.to {
+            None if !self.follow.is_empty() => input,
+            to => of(to, &self.output, "--to")?,
+        };
         ensure!(
             input != Format::Parquet || self.input != "-",
             "Parquet cannot be read from standard input: its directory is at the end"
@@ -143,9 +159,14 @@ impl Arguments {
         Ok((input, output))
     }
 
+    /// Returns what the answers of a table without a name are called.
+    fn unnamed(&self) -> String {
+        self.reading.value.unwrap_or_default().name().replace('-', "_")
+    }
+
     /// Returns each table's name and path.
     fn named(&self) -> impl Iterator<Item = (String, &str)> {
-        let unnamed = self.reading.value.unwrap_or_default().name().replace('-', "_");
+        let unnamed = self.unnamed();
         let is_name = |text: &str| text.chars().all(|letter| letter.is_alphanumeric() || letter == '_');
         self.tables.iter().map(move |text| match text.split_once('=') {
             Some((name, path)) if !name.is_empty() && is_name(name) => (name.to_owned(), path),

@@ -163,17 +163,19 @@ impl Added {
     pub(super) fn told(&self) -> Vec<String> {
         let counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
         let of_columns = self.columns.iter().zip(counts.iter().step_by(self.tables.len().max(1)));
-        let line = |(Asked { name, how, .. }, counts): (&Asked, &Counts)| {
-            let Counts { rows, invalid, unclean, .. } = *counts;
-            let around = if unclean > 0 && !how.clean {
-                format!(", of which {unclean} have one with something around it (--clean)")
-            } else {
-                String::new()
-            };
-            (invalid > 0).then(|| format!("column {name}: {invalid} of {rows} rows hold no address{around}"))
-        };
-        of_columns.filter_map(line).collect()
+        of_columns.filter_map(|(Asked { name, how, .. }, counts)| told(name, counts, how.clean)).collect()
     }
+}
+
+/// Returns the line of a column with rows that hold no address.
+pub(super) fn told(column: &str, counts: &Counts, clean: bool) -> Option<String> {
+    let Counts { rows, invalid, unclean, .. } = *counts;
+    let around = if unclean > 0 && !clean {
+        format!(", of which {unclean} have one with something around it (--clean)")
+    } else {
+        String::new()
+    };
+    (invalid > 0).then(|| format!("column {column}: {invalid} of {rows} rows hold no address{around}"))
 }
 
 impl<'a> Report<'a> {

@@ -3,6 +3,8 @@
 mod csv_rows;
 mod parquet_file;
 
+pub(super) use csv_rows::{ROW_BYTES, Records};
+
 use super::super::Arguments;
 use super::nested::Place;
 use crate::reading::Bar;

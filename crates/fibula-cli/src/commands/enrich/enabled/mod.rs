@@ -9,6 +9,7 @@
 mod added;
 #[cfg(test)]
 mod damaged;
+mod followed;
 mod input;
 mod nested;
 mod output;
@@ -37,6 +38,9 @@ pub(super) fn run(arguments: &Arguments, output: &Output) -> anyhow::Result<Verd
         output.asked().is_none() || arguments.output.as_os_str() != "-",
         "records and the report of --format cannot both go to standard output"
     );
+    if !arguments.follow.is_empty() {
+        return followed::run(arguments, (input_format, output_format));
+    }
     let bar = Bar::new();
     let input = Input::open(arguments, input_format, &bar)?;
     let (tables, whole) = tables::read(arguments, matches!(output_format, Format::Parquet | Format::Ndjson))?;

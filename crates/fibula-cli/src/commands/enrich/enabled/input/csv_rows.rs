@@ -1,4 +1,4 @@
-//! [`Rows`]: rows of separated values as batches of text.
+//! [`Records`]: rows of separated values; and [`Rows`], batches of them as columns of text.
 
 use super::super::super::Errors;
 use super::BATCH_ROWS;
@@ -14,10 +14,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 const TOLD: u64 = 10;
 
 /// The most bytes of a row. A quote that is never closed would take the rest of the file.
-const ROW_BYTES: u64 = 16 << 20;
+pub(in super::super) const ROW_BYTES: u64 = 16 << 20;
 
 /// What may be read until the next row begins.
-struct Bounded<R> {
+pub(in super::super) struct Bounded<R> {
     input: R,
     left: Arc<AtomicU64>,
 }
@@ -38,9 +38,8 @@ impl<R: Read> Read for Bounded<R> {
 
 /// Rows after the header. A row with too few fields is null in the others. Of one with too many the
 /// others are left out. Both are told, or end the run.
-pub(super) struct Rows<R> {
+pub(in super::super) struct Records<R> {
     name: String,
-    schema: SchemaRef,
     errors: Errors,
     reader: csv::Reader<Bounded<R>>,
     /// What the reader may read until the next row begins.
@@ -48,42 +47,35 @@ pub(super) struct Rows<R> {
     record: csv::StringRecord,
     /// The rows of a wrong number of fields so far.
     wrong: u64,
-    has_ended: bool,
 }
 
-impl<R: Read> Rows<R> {
-    pub(super) fn new(name: &str, schema: SchemaRef, delimiter: u8, errors: Errors, lines: R) -> Self {
+impl<R: Read> Records<R> {
+    pub(in super::super) fn new(name: &str, delimiter: u8, errors: Errors, lines: R) -> Self {
         let left = Arc::new(AtomicU64::new(ROW_BYTES));
         let input = Bounded { input: lines, left: Arc::clone(&left) };
         let reader = csv::ReaderBuilder::new().delimiter(delimiter).flexible(true).from_reader(input);
-        let (record, wrong, has_ended) = (csv::StringRecord::new(), 0, false);
-        Self { name: name.to_owned(), schema, errors, reader, left, record, wrong, has_ended }
+        Self { name: name.to_owned(), errors, reader, left, record: csv::StringRecord::new(), wrong: 0 }
     }
 
-    /// Reads up to a batch.
-    fn batch(&mut self) -> Result<RecordBatch, ArrowError> {
-        let count = self.schema.fields().len();
-        let mut columns: Vec<StringBuilder> = (0..count).map(|_| StringBuilder::new()).collect();
-        for _ in 0..BATCH_ROWS {
-            self.left.store(ROW_BYTES, Ordering::Relaxed);
-            let line = self.reader.position().line();
-            let failed = |error: csv::Error| match error.kind() {
-                csv::ErrorKind::Io(_) => ArrowError::CsvError(format!("line {line}: {error}")),
-                _ => ArrowError::CsvError(error.to_string()),
-            };
-            if !self.reader.read_record(&mut self.record).map_err(failed)? {
-                self.has_ended = true;
-                break;
+    /// Returns the names of the columns. Waits for the first row.
+    pub(in super::super) fn header(&mut self) -> Result<&csv::StringRecord, ArrowError> {
+        self.reader.headers().map_err(|error| failed(&error, 1))
+    }
+
+    /// Returns the next row of a table with `count` columns; `None` at the end.
+    pub(in super::super) fn next(&mut self, count: usize) -> Result<Option<&csv::StringRecord>, ArrowError> {
+        self.left.store(ROW_BYTES, Ordering::Relaxed);
+        let line = self.reader.position().line();
+        if !self.reader.read_record(&mut self.record).map_err(|error| failed(&error, line))? {
+            if self.wrong > TOLD {
+                tell(format_args!("{}: {} rows with a wrong number of fields in all", self.name, self.wrong));
             }
-            if self.record.len() != count {
-                self.wrong(count)?;
-            }
-            for (at, column) in columns.iter_mut().enumerate() {
-                column.append_option(self.record.get(at).filter(|field| !field.is_empty()));
-            }
+            return Ok(None);
         }
-        let arrays = columns.iter_mut().map(|column| Arc::new(column.finish()) as ArrayRef);
-        RecordBatch::try_new(Arc::clone(&self.schema), arrays.collect())
+        if self.record.len() != count {
+            self.wrong(count)?;
+        }
+        Ok(Some(&self.record))
     }
 
     /// Tells a row of a wrong number of fields.
@@ -103,6 +95,43 @@ impl<R: Read> Rows<R> {
     }
 }
 
+fn failed(error: &csv::Error, line: u64) -> ArrowError {
+    match error.kind() {
+        csv::ErrorKind::Io(_) => ArrowError::CsvError(format!("line {line}: {error}")),
+        _ => ArrowError::CsvError(error.to_string()),
+    }
+}
+
+/// Batches of rows.
+pub(super) struct Rows<R> {
+    schema: SchemaRef,
+    records: Records<R>,
+    has_ended: bool,
+}
+
+impl<R: Read> Rows<R> {
+    pub(super) fn new(name: &str, schema: SchemaRef, delimiter: u8, errors: Errors, lines: R) -> Self {
+        Self { schema, records: Records::new(name, delimiter, errors, lines), has_ended: false }
+    }
+
+    /// Reads up to a batch.
+    fn batch(&mut self) -> Result<RecordBatch, ArrowError> {
+        let count = self.schema.fields().len();
+        let mut columns: Vec<StringBuilder> = (0..count).map(|_| StringBuilder::new()).collect();
+        for _ in 0..BATCH_ROWS {
+            let Some(record) = self.records.next(count)? else {
+                self.has_ended = true;
+                break;
+            };
+            for (at, column) in columns.iter_mut().enumerate() {
+                column.append_option(record.get(at).filter(|field| !field.is_empty()));
+            }
+        }
+        let arrays = columns.iter_mut().map(|column| Arc::new(column.finish()) as ArrayRef);
+        RecordBatch::try_new(Arc::clone(&self.schema), arrays.collect())
+    }
+}
+
 impl<R: Read> Iterator for Rows<R> {
     type Item = Result<RecordBatch, ArrowError>;
 
@@ -112,9 +141,6 @@ impl<R: Read> Iterator for Rows<R> {
         }
         let batch = self.batch();
         self.has_ended |= batch.is_err();
-        if self.has_ended && self.wrong > TOLD {
-            tell(format_args!("{}: {} rows with a wrong number of fields in all", self.name, self.wrong));
-        }
         match batch {
             Ok(batch) if batch.num_rows() == 0 => None,
             batch => Some(batch),
