@@ -1,4 +1,4 @@
-"""Lookups as Polars expressions: `import fibula.polars` adds the namespace `fibula`.
+r"""Lookups as Polars expressions: `import fibula.polars` adds the namespace `fibula`.
 
 >>> import fibula, fibula.polars
 >>> import polars as pl
@@ -8,6 +8,16 @@
 >>> flows.select(src.lookup(t), prefix=src.prefix(t), known=src.contains(t)).collect().rows()
 [('lab', '10.1.0.0/16', True), ('corp', '10.0.0.0/8', True), (None, None, False),
  (None, None, None)]
+
+A column of prefixes has questions of its own:
+
+>>> routes = pl.LazyFrame({"prefix": ["10.1.2.0/24", "192.0.2.0/24"], "origin": [64500, 64501]})
+>>> prefix = pl.col("prefix").fibula
+>>> routes.select(prefix.covering(t), covered=prefix.covered(t)).collect().rows()
+[('10.1.0.0/16', True), (None, False)]
+>>> vrps = fibula.Vrps(b"ASN,IP Prefix,Max Length\nAS64500,10.0.0.0/8,24\n")
+>>> routes.select(prefix.validity(vrps, "origin")).collect().to_series().to_list()
+['valid', 'not-found']
 
 The package's library is a plugin of Polars: it answers each chunk without the interpreter, and the
 plan keeps the table. Where this Polars calls no plugins of its version, or Arrow has no type for
@@ -31,7 +41,7 @@ if TYPE_CHECKING:
 
     from typing_extensions import Unpack
 
-    from fibula._fibula import PolarsHandle, Table
+    from fibula._fibula import PolarsHandle, Table, Vrps
 
     class How(TypedDict, total=False):
         """How addresses are read, as in `Table.lookup`."""
@@ -42,6 +52,7 @@ if TYPE_CHECKING:
         clean: bool
 
     Question = Literal["lookup", "contains"]
+    Errors = Literal["raise", "null"]
 
 __all__ = ["Namespace"]
 
@@ -51,7 +62,7 @@ _LIBRARY = Path(_fibula.__file__)
 
 @pl.api.register_expr_namespace("fibula")
 class Namespace:
-    """What a column of addresses may be asked: `pl.col("src").fibula`.
+    """What a column of addresses or prefixes may be asked: `pl.col("src").fibula`.
 
     `errors`, `threads`, `unmap` and `clean` are as in `Table.lookup`. An expression is made before
     there are rows, so no address is unmapped unless `unmap` says so.
@@ -76,6 +87,38 @@ class Namespace:
     def contains(self, table: Table[Any], **how: Unpack[How]) -> pl.Expr:
         """Return whether any prefix matches; null for null, and for what is no address."""
         return self._ask("contains", table, pl.Boolean, how)
+
+    def covering(self, table: Table[Any], *, errors: Errors = "raise") -> pl.Expr:
+        """Return the longest prefix of the table that covers the column's prefix, as text.
+
+        An address is its host prefix.
+        """
+        ask = functools.partial(table._covering_arrow, errors=errors)
+        return self._of_prefixes(ask, pl.String)
+
+    def covered(self, table: Table[Any], *, errors: Errors = "raise") -> pl.Expr:
+        """Return whether a prefix of the table covers the column's prefix."""
+        return self._of_prefixes(functools.partial(table._covered_arrow, errors=errors), pl.Boolean)
+
+    def validity(self, vrps: Vrps, origin: str | pl.Expr, *, errors: Errors = "raise") -> pl.Expr:
+        """Return what RPKI says of the routes of these prefixes and origins, as `Vrps.validity`.
+
+        `origin` is a column of AS numbers. Without an origin the answer is null.
+        """
+
+        def ask(routes: pl.Series) -> Any:
+            prefixes, origins = routes.struct.unnest().get_columns()
+            return vrps._validity_arrow(_columns._of_polars(prefixes), origins, errors)
+
+        origins = (pl.col(origin) if isinstance(origin, str) else origin).cast(pl.UInt32)
+        routes = pl.struct(self._expr, origins.alias("fibula origin"))
+        return Namespace(routes)._of_prefixes(ask, pl.String)
+
+    def _of_prefixes(self, ask: Callable[[Any], Any], dtype: Any) -> pl.Expr:
+        def answers(series: pl.Series) -> pl.Series:
+            return pl.Series(series.name, ask(_columns._of_polars(series)), dtype=dtype)
+
+        return self._expr.map_batches(answers, return_dtype=dtype, is_elementwise=True)
 
     def _ask(self, question: Question, table: Table[Any], dtype: Any, how: How) -> pl.Expr:
         how = {**_DEFAULT, **how}

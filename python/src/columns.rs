@@ -36,7 +36,7 @@ impl Lookups for Shared {
 ///
 /// # Errors
 /// `ValueError` if it is another text.
-fn invalid(errors: &str) -> PyResult<Invalid> {
+pub(crate) fn invalid(errors: &str) -> PyResult<Invalid> {
     match errors {
         "raise" => Ok(Invalid::Error),
         "null" => Ok(Invalid::Null),

@@ -26,6 +26,7 @@ mod mapped;
 mod owned;
 mod pickle;
 mod plugin;
+mod prefixes;
 mod process;
 mod rov;
 mod sets;

@@ -73,6 +73,14 @@ impl Owned {
         }
     }
 
+    /// Returns the longest prefix that covers another.
+    pub(crate) fn longest_cover(&self, prefix: IpPrefix) -> Option<IpPrefix> {
+        match prefix {
+            IpPrefix::V4(prefix) => self.ipv4.rib().covering(prefix).next().map(|route| route.prefix.into()),
+            IpPrefix::V6(prefix) => self.ipv6.rib().covering(prefix).next().map(|route| route.prefix.into()),
+        }
+    }
+
     /// Returns the routes that a prefix covers, in order.
     pub(crate) fn covered(&self, prefix: IpPrefix) -> Vec<(IpPrefix, NextHop)> {
         match prefix {

@@ -26,7 +26,7 @@ use std::path::PathBuf;
 /// >>> list(vrps.validate(t).routes.values())
 /// ['invalid-as', 'not-found']
 #[pyclass(frozen, module = "fibula")]
-pub(crate) struct Vrps(rov::Vrps);
+pub(crate) struct Vrps(pub(crate) rov::Vrps);
 
 #[pymethods]
 impl Vrps {

@@ -298,3 +298,49 @@ def test_the_page(con, tmp_path, monkeypatch):
             ]
             lines = [[cell.strip() for cell in line.split("|")] for line in shown.splitlines()]
             assert [names, *rows] == lines
+
+
+def prefixes(value):
+    """Return a network and some that cover it or are in it, as text."""
+    network = ipaddress.ip_network(value)
+    return [str(network), *(str(network.supernet(n)) for n in (1, 5) if network.prefixlen > 5)]
+
+
+def cover(prefix, routes):
+    """Return the longest route that covers a prefix."""
+    network = ipaddress.ip_network(prefix)
+    covers = [r for r in routes if r.version == network.version and network.subnet_of(r)]
+    return max(covers, key=lambda route: route.prefixlen, default=None)
+
+
+def test_prefixes(con, table):
+    rows = [prefix for address in ADDRESSES for prefix in prefixes(address)]
+    rows += [prefix for route in ROUTES for prefix in prefixes(route)]
+    con.execute("CREATE TABLE asked AS SELECT unnest($rows) AS x", {"rows": rows})
+    ask = "SELECT x, fibula_covering($t, x), fibula_covered($t, x) FROM asked"
+    for prefix, covering, covered in con.execute(ask, {"t": table}).fetchall():
+        longest = cover(prefix, ROUTES)
+        assert (covering and ipaddress.ip_network(covering)) == longest, prefix
+        assert covered == (longest is not None), prefix
+    ask = "SELECT fibula_covering($t, x), fibula_covered($t, x) FROM (SELECT unnest($rows) AS x)"
+    for row in con.execute(ask, {"t": table, "rows": [None, "", "10.1.2.3/8", "a/8"]}).fetchall():
+        assert row == (None, None)
+
+
+def test_origins(con, tmp_path):
+    vrps = tmp_path / "vrps.csv"
+    vrps.write_text("ASN,IP Prefix,Max Length\nAS64500,10.0.0.0/8,16\nAS64502,2001:db8::/32,48\n")
+    oracle_of = fibula.Vrps(vrps)
+    rows = [
+        *(("10.0.0.0/8", 64500), ("10.1.0.0/17", 64500), ("10.1.0.0/16", 64501)),
+        *(("11.0.0.0/8", 64500), ("2001:db8:1::/48", 64502), ("2001:db8:1::/49", 64502)),
+    ]
+    con.execute("CREATE TABLE routes(prefix VARCHAR, origin UINTEGER)")
+    con.executemany("INSERT INTO routes VALUES (?, ?)", rows)
+    ask = "SELECT prefix, origin, fibula_rov($v, prefix, origin) FROM routes"
+    for prefix, origin, validity in con.execute(ask, {"v": str(vrps)}).fetchall():
+        assert validity == oracle_of.validity(prefix, origin), (prefix, origin)
+    for route in ("NULL, 1", "'10.0.0.0/8', NULL", "'10.0.0.0/8', -1", "'x', 1"):
+        assert con.execute(f"SELECT fibula_rov('{vrps}', {route})").fetchone() == (None,)
+    with pytest.raises(duckdb.Error, match="none.csv"):
+        con.execute("SELECT fibula_rov('none.csv', '10.0.0.0/8', 1)")

@@ -254,3 +254,72 @@ def test_a_library_of_another_version_is_not_called(tmp_path, monkeypatch):
     query = pl.LazyFrame({"src": ROWS}).select(pl.col("src").fibula.lookup(table))
     assert "fibula_answer" not in query.explain()
     assert query.collect()["src"].to_list() == LOOKUP
+
+
+PREFIXES = ["10.1.2.0/24", None, "10.0.0.0/7", "10.1.2.3", "2001:db8::/31", "2001:db8::/32"]
+
+
+@pytest.mark.parametrize("engine", ["in-memory", "streaming"])
+def test_prefixes(engine):
+    table = fibula.Table(ROUTES)
+    prefix = pl.col("prefix").fibula
+    query = pl.LazyFrame({"prefix": PREFIXES * 2001}).select(
+        prefix.covering(table), covered=prefix.covered(table)
+    )
+    assert query.collect_schema() == {"prefix": pl.String, "covered": pl.Boolean}
+    found = query.collect(engine=engine)
+    expected = ["10.1.0.0/16", None, None, "10.1.0.0/16", None, "2001:db8::/32"]
+    assert found["prefix"].to_list() == expected * 2001
+    assert found["covered"].to_list() == [True, None, False, True, False, True] * 2001
+
+
+def test_prefixes_of_a_table_that_changes_and_of_a_snapshot(tmp_path):
+    table = fibula.Table(ROUTES)
+    frame = pl.DataFrame({"prefix": ["10.1.2.0/24"]})
+    covering = pl.col("prefix").fibula.covering
+    ask = covering(table)
+    table.insert("10.1.2.0/23", "desk")
+    assert frame.select(ask).item() == "10.1.2.0/23"
+    table.to_fib(tmp_path / "table.fib")
+    assert frame.select(covering(fibula.open(tmp_path / "table.fib"))).item() == "10.1.2.0/23"
+    table.to_fib(tmp_path / "bare.fib", routes=False)
+    with pytest.raises((ValueError, pl.exceptions.PolarsError), match="routes"):
+        frame.select(covering(fibula.open(tmp_path / "bare.fib")))
+
+
+def test_what_is_no_prefix():
+    table = fibula.Table(ROUTES)
+    vrps = fibula.Vrps(b"ASN,IP Prefix,Max Length\nAS64500,10.0.0.0/8,16\n")
+    frame = pl.DataFrame({"prefix": ["10.0.0.0/8", "10.1.2.3/8"], "origin": [64500, 64500]})
+    prefix = pl.col("prefix").fibula
+    for ask in (
+        lambda **how: prefix.covering(table, **how),
+        lambda **how: prefix.covered(table, **how),
+        lambda **how: prefix.validity(vrps, "origin", **how),
+    ):
+        with pytest.raises((ValueError, pl.exceptions.PolarsError), match='row 1: "10.1.2.3/8" is'):
+            frame.select(ask())
+        assert frame.select(ask(errors="null"))["prefix"].null_count() == 1
+        with pytest.raises((TypeError, pl.exceptions.PolarsError), match="expected text"):
+            pl.DataFrame({"prefix": [1], "origin": [1]}).select(ask())
+
+
+def test_validity():
+    vrps = fibula.Vrps(b"ASN,IP Prefix,Max Length\nAS64500,10.0.0.0/8,16\n")
+    rows = [
+        ("10.0.0.0/8", 64500, "valid"),
+        ("10.1.0.0/17", 64500, "invalid-length"),
+        ("10.1.0.0/16", 64501, "invalid-as"),
+        ("11.0.0.0/8", 64500, "not-found"),
+        (None, 64500, None),
+        ("10.0.0.0/8", None, None),
+    ]
+    frame = pl.DataFrame(rows, schema=["prefix", "origin", "expected"], orient="row")
+    chunks = pl.concat([frame, frame], rechunk=False)
+    validity = pl.col("prefix").fibula.validity
+    for origin in ("origin", pl.col("origin") + 0):
+        assert (
+            chunks.select(validity(vrps, origin))["prefix"].to_list()
+            == chunks["expected"].to_list()
+        )
+    assert frame.filter(validity(vrps, "origin") == "valid").height == 1

@@ -3,7 +3,7 @@
 use crate::duckdb::{Output, Type, Vector};
 use std::ffi::CStr;
 
-/// A function of two columns.
+/// A function of two or three columns.
 pub(crate) trait Scalar: 'static {
     /// Its name in SQL.
     const NAME: &'static CStr;
@@ -11,10 +11,12 @@ pub(crate) trait Scalar: 'static {
     const FIRST: Type;
     /// The types of the second, each a function of its own.
     const SECOND: &'static [Type];
+    /// The type of the third, if there is one.
+    const THIRD: Option<Type> = None;
     /// What it returns.
     const RETURNS: Type;
-    /// Sets each row of `output`.
-    fn call(first: &Vector<'_>, second: &Vector<'_>, output: &mut Output<'_>) -> Result<(), String>;
+    /// Sets each row of `output`, by as many columns as there are arguments.
+    fn call(columns: &[Vector<'_>], output: &mut Output<'_>) -> Result<(), String>;
 }
 
 /// A function that returns rows.

@@ -5,6 +5,9 @@
 //! | `fibula_lookup(table, address)` | the next hop of the longest match, as text |
 //! | `fibula_prefix(table, address)` | the prefix of the longest match, as text |
 //! | `fibula_contains(table, address)` | whether any route matches |
+//! | `fibula_covering(table, prefix)` | the longest prefix of the table that covers it, as text |
+//! | `fibula_covered(table, prefix)` | whether any prefix of the table covers it |
+//! | `fibula_rov(vrps, prefix, origin)` | what RPKI's payloads say of a route |
 //! | `fibula_routes(table)` | the routes: `prefix`, `family`, `length`, `value` or its fields |
 //!
 //! `table` is the path of a table in any format that fibula reads. `address` is an `INET`, text, an
@@ -25,6 +28,7 @@ mod addresses;
 mod duckdb;
 mod function;
 mod lookup;
+mod prefixes;
 mod routes;
 mod tables;
 
@@ -33,5 +37,6 @@ use duckdb::Database;
 /// Registers the functions in a database.
 fn register(database: &Database) -> Result<(), String> {
     lookup::register(database)?;
+    prefixes::register(database)?;
     database.add_table::<routes::Routes>()
 }

@@ -43,21 +43,30 @@ impl<Q: Question> Scalar for Asked<Q> {
     const SECOND: &'static [Type] = addresses::TYPES;
     const RETURNS: Type = Q::RETURNS;
 
-    fn call(names: &Vector<'_>, addresses: &Vector<'_>, output: &mut Output<'_>) -> Result<(), String> {
-        let addresses = Addresses::new(addresses);
-        names.each_run(|first, rows, name| {
-            let Some(name) = name else {
-                (first..first + rows).for_each(|row| output.set_null(row));
-                return Ok(());
-            };
-            let name = str::from_utf8(name).map_err(|error| error.to_string())?;
-            Q::answer(&*Q::Of::at(name)?, &addresses, first..first + rows, output)
-        })
+    fn call(columns: &[Vector<'_>], output: &mut Output<'_>) -> Result<(), String> {
+        let addresses = Addresses::new(&columns[1]);
+        each_named(&columns[0], output, |of, rows, output| Q::answer(of, &addresses, rows, output))
     }
 }
 
+/// Calls `answer` for each run of rows with one name, with what has it. Rows without one are null.
+pub(crate) fn each_named<N: Named>(
+    names: &Vector<'_>,
+    output: &mut Output<'_>,
+    mut answer: impl FnMut(&N, Range<usize>, &mut Output<'_>) -> Result<(), String>,
+) -> Result<(), String> {
+    names.each_run(|first, rows, name| {
+        let Some(name) = name else {
+            (first..first + rows).for_each(|row| output.set_null(row));
+            return Ok(());
+        };
+        let name = str::from_utf8(name).map_err(|error| error.to_string())?;
+        answer(&*N::at(name)?, first..first + rows, output)
+    })
+}
+
 /// Sets a row for each answer, from row `first` on; without an answer it is null.
-fn set_rows<'o, T>(
+pub(crate) fn set_rows<'o, T>(
     output: &mut Output<'o>,
     first: usize,
     answers: impl Iterator<Item = Option<T>>,

@@ -4,6 +4,7 @@ use crate::duckdb::Texts;
 use fibula::snapshot::Snapshot;
 use fibula::{Address, IpPrefix, Prefix, Rib, Table};
 use fibula_arrow::{Compiled, How};
+use fibula_io::rov::Vrps;
 use fibula_io::table::{ReadOptions, read};
 use fibula_io::{Source, snapshot};
 use std::path::Path;
@@ -132,6 +133,19 @@ impl Open for Table<()> {
 
     fn kept() -> &'static Kept<Self> {
         static KEPT: Kept<Table<()>> = Kept::new();
+        &KEPT
+    }
+}
+
+/// RPKI's payloads.
+impl Open for Vrps {
+    fn open(path: &Path) -> Result<Self, String> {
+        let read = Vrps::read(&Source::File(path.into()), &ReadOptions::default());
+        read.map(|(vrps, _)| vrps).map_err(|error| error.to_string())
+    }
+
+    fn kept() -> &'static Kept<Self> {
+        static KEPT: Kept<Vrps> = Kept::new();
         &KEPT
     }
 }

@@ -196,7 +196,9 @@ impl Database {
                 let mut function = call!(duckdb_create_scalar_function());
                 call!(duckdb_scalar_function_set_name(function, S::NAME.as_ptr()));
                 call!(duckdb_scalar_function_add_parameter(function, first.0));
-                call!(duckdb_scalar_function_add_parameter(function, LogicalType::of(second).0));
+                for rest in [Some(second), S::THIRD].into_iter().flatten() {
+                    call!(duckdb_scalar_function_add_parameter(function, LogicalType::of(rest).0));
+                }
                 call!(duckdb_scalar_function_set_return_type(function, returns.0));
                 call!(duckdb_scalar_function_set_function(function, Some(call_scalar::<S>)));
                 call!(duckdb_add_scalar_function_to_set(set, function));
@@ -241,15 +243,15 @@ unsafe extern "C" fn call_scalar<S: Scalar>(
     input: sys::duckdb_data_chunk,
     output: sys::duckdb_vector,
 ) {
-    // SAFETY: DuckDB hands over a flat chunk of the two columns that were registered, and a flat
-    // vector with as many rows.
+    // SAFETY: DuckDB hands over a flat chunk of the columns that were registered, and a flat vector
+    // with as many rows.
     unsafe {
         let answered = guarded(|| {
             let rows = call!(duckdb_data_chunk_get_size(input)) as usize;
-            let [first, second] =
-                [0, 1].map(|column| Vector::new(call!(duckdb_data_chunk_get_vector(input, column)), rows));
-            let mut output = Output::new(output, rows);
-            S::call(&first, &second, &mut output)
+            let columns = 0..call!(duckdb_data_chunk_get_column_count(input));
+            let column = |at| Vector::new(call!(duckdb_data_chunk_get_vector(input, at)), rows);
+            let columns: Vec<Vector<'_>> = columns.map(column).collect();
+            S::call(&columns, &mut Output::new(output, rows))
         });
         if let Err(error) = answered {
             call!(duckdb_scalar_function_set_error(info, terminated(&error).as_ptr()));
