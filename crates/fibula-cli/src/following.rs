@@ -13,12 +13,15 @@ use std::thread;
 
 /// The tables as they are now. A feed changes them while nobody holds the lock.
 #[derive(Clone, Debug)]
-struct Shared(Arc<Mutex<Followed>>);
+struct Shared(Arc<(Mutex<()>, Mutex<Followed>)>);
 
 impl Shared {
+    /// Takes turns: a feed that always has more would else keep lookups waiting for long.
     fn lock(&self) -> MutexGuard<'_, Followed> {
+        let (turn, followed) = &*self.0;
+        let _turn = turn.lock().unwrap_or_else(PoisonError::into_inner);
         // An event is applied whole, whoever panicked after it.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        followed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -52,7 +55,8 @@ impl Following {
         ensure!(!takes_input, "standard input is the addresses, not a feed");
         let value = reading.value.unwrap_or_default();
         let followed = Followed::new(reading.peer.as_deref(), value, reading.budget()?);
-        let mut shared = Shared(Arc::new(Mutex::new(followed.map_err(anyhow::Error::msg)?.compiled())));
+        let followed = Mutex::new(followed.map_err(anyhow::Error::msg)?.compiled());
+        let mut shared = Shared(Arc::new((Mutex::default(), followed)));
         let is_whole = |feed: &&Feed| matches!(feed, Feed::Input(path) if fs::metadata(path).is_ok_and(|file| file.is_file()));
         let (files, pipes) = feeds.split_at(feeds.iter().take_while(is_whole).count());
         let mut whole = true;

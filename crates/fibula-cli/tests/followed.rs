@@ -1,4 +1,5 @@
-//! `fibula lookup --follow` and `fibula enrich --follow`: answers of a table that changes meanwhile.
+//! `fibula lookup --follow` and `fibula enrich --follow`: answers of a table that changes
+//! meanwhile.
 //!
 //! ```text
 //!   files, a pipe, or routers that speak BMP --> fibula lookup --follow FEED... - <-- addresses

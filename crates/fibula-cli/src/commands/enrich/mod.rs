@@ -67,7 +67,8 @@ pub(crate) struct Arguments {
     /// or RIS Live messages, several in order, or `bmp:ADDRESS`, where routers connect
     #[arg(long, value_name = "FEED", conflicts_with = "tables")]
     follow: Vec<Feed>,
-    /// With `--follow bmp:ADDRESS` the column of routers: a row is answered by what its own believes
+    /// With `--follow bmp:ADDRESS` the column of routers: a row is answered by what its own
+    /// believes
     #[arg(long, value_name = "COLUMN", requires = "follow")]
     exporter_column: Option<String>,
     /// Add the matching prefixes too; a snapshot without its routes does not know them
