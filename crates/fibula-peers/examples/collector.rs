@@ -7,10 +7,10 @@
 //!
 //! Makes an IPv4 table of 900,000 prefixes. Each of 10 peers announces all of it, in messages of 64
 //! neighbours that come in an order of its own. The next hop is the peer, the length of the AS path
-//! is random, and one origin in 16 differs by peer. Then the first peer withdraws and announces each
-//! message again while another thread looks up blocks of 1,024 addresses. A message and a block are
-//! under one lock. Each contender has a process of its own. All answers are compared, and the first
-//! difference is an error.
+//! is random, and one origin in 16 differs by peer. Then the first peer withdraws and announces
+//! each message again while another thread looks up blocks of 1,024 addresses. A message and a
+//! block are under one lock. Each contender has a process of its own. All answers are compared, and
+//! the first difference is an error.
 
 use fibula::{NextHopInfo, Prefix};
 use fibula_io::generate::{NextHopModel, Size, internet};
@@ -20,8 +20,8 @@ use std::error::Error;
 use std::io::{Read, Write};
 use std::net::Ipv4Addr;
 use std::process::{Command, Stdio};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 use std::{array, env, fs, io, iter, thread};
 
@@ -34,7 +34,8 @@ const HEAD: &str = "|  | bytes a route | peak MB | M routes/s | processor µs a 
 
 /// What is measured.
 enum Contender {
-    Fibula(Mutex<Followed>),
+    /// What is followed, and whose turn it is: a lock alone goes to whoever had it before.
+    Fibula(Mutex<Followed>, Mutex<()>),
     Bart(Collector),
 }
 
@@ -42,8 +43,8 @@ impl Contender {
     fn change(&self, changes: &[PeerRoute]) {
         match self {
             Self::Bart(collector) => collector.change(changes),
-            Self::Fibula(followed) => {
-                let mut followed = followed.lock().expect("no thread fails");
+            Self::Fibula(followed, turn) => {
+                let mut followed = in_turn(followed, turn);
                 let play = |change| followed.play("", &event(change), |_, _| {});
                 changes.iter().try_for_each(play).expect("there is memory");
             }
@@ -53,8 +54,8 @@ impl Contender {
     fn lookup(&self, addresses: &[u32], origins: &mut [u32]) {
         match self {
             Self::Bart(collector) => collector.lookup(addresses, origins),
-            Self::Fibula(followed) => {
-                let followed = followed.lock().expect("no thread fails");
+            Self::Fibula(followed, turn) => {
+                let followed = in_turn(followed, turn);
                 for (&address, origin) in addresses.iter().zip(origins) {
                     let found = followed.lookup("", Ipv4Addr::from_bits(address).into());
                     *origin = match found {
@@ -65,6 +66,11 @@ impl Contender {
             }
         }
     }
+}
+
+fn in_turn<'f>(followed: &'f Mutex<Followed>, turn: &Mutex<()>) -> MutexGuard<'f, Followed> {
+    let _turn = turn.lock().expect("no thread fails");
+    followed.lock().expect("no thread fails")
 }
 
 /// Returns a change as BMP tells it.
@@ -140,7 +146,10 @@ fn measure(routes: usize, peers: usize, name: &str) -> Result<(), Box<dyn Error>
     let addresses: Vec<u32> = iter::repeat_with(draw).take(ADDRESSES).collect();
     let budget = Budget { memory: u64::MAX, ..Budget::default() };
     let contender = match name {
-        "fibula" => Contender::Fibula(Followed::new(None, Value::OriginAs, budget)?.compiled().into()),
+        "fibula" => {
+            let followed = Followed::new(None, Value::OriginAs, budget)?.compiled();
+            Contender::Fibula(followed.into(), Mutex::default())
+        }
         _ => Contender::Bart(Collector::default()),
     };
     let [before, _] = memory_kib()?;

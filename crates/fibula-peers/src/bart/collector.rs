@@ -48,10 +48,9 @@ impl Collector {
     /// If the two have different lengths.
     pub fn lookup(&self, addresses: &[u32], origins: &mut [u32]) {
         assert_eq!(addresses.len(), origins.len());
+        let (from, to) = (addresses.as_ptr(), origins.as_mut_ptr());
         // SAFETY: both arrays are as long as said. Go locks the table.
-        unsafe {
-            fibula_bart_collector_lookup(self.0, addresses.as_ptr(), origins.as_mut_ptr(), origins.len())
-        }
+        unsafe { fibula_bart_collector_lookup(self.0, from, to, origins.len()) }
     }
 
     /// Collects Go's garbage and gives its memory back to the system.
