@@ -42,7 +42,7 @@ fn tcp_crosses_the_router_in_both_modes_and_detaching_leaves_nothing() {
         drop(router);
         assert_eq!(lab.attached(), 3, "forwarding does not need the process");
         lab.inside("r", || lab.detach());
-        assert!(lab.is_detached(), "{mode}");
+        assert!(lab.settles_at(0), "{mode}");
         assert!(!std::path::Path::new("/sys/fs/bpf/fibula").join(lab.end("")).exists());
         // The kernel forwards again.
         transfer(&lab, "10.2.0.2", 1 << 20);
@@ -122,5 +122,5 @@ fn a_killed_process_leaves_a_forwarding_router_and_the_next_one_takes_over() {
         assert!(router.count(Reason::Forwarded) > 1000);
         lab.detach();
     });
-    assert!(lab.is_detached());
+    assert!(lab.settles_at(0));
 }

@@ -223,7 +223,7 @@ fn the_ports_of_a_bridge_are_ways_in_and_out() {
     router.wait("it is told", |status| {
         status.attached[0] == ("b0".into(), Some("b0 has no active port".into()))
     });
-    assert_eq!(lab.attached(), 1);
+    assert!(lab.settles_at(1));
     lab.ip("r", "link set r0 master b0");
     router.wait("it is attached again", is_attached);
     assert!(crosses(&lab), "by the port that came back");

@@ -206,12 +206,12 @@ impl Lab {
         Xdp::detach(&self.name).unwrap();
     }
 
-    /// Returns whether no XDP program is attached to the router's interfaces. The kernel detaches
-    /// one a while after its link is gone.
-    pub(crate) fn is_detached(&self) -> bool {
+    /// Returns whether so many XDP programs are attached to the router's interfaces in the end. The
+    /// kernel detaches one a while after its link is gone.
+    pub(crate) fn settles_at(&self, count: usize) -> bool {
         let is_so = || {
             std::thread::sleep(std::time::Duration::from_millis(20));
-            self.attached() == 0
+            self.attached() == count
         };
         (0..100).any(|_| is_so())
     }
