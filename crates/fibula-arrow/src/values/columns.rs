@@ -4,7 +4,7 @@ use serde::de::{self, DeserializeSeed, Deserializer, MapAccess, Visitor};
 use serde_json::Value;
 use std::fmt;
 
-/// The columns may have so many times the cells that hold something, and some more.
+/// Columns may have 16 cells for each that holds something, and a million more.
 const SPARSE: (usize, usize) = (16, 1 << 20);
 
 /// The fields of objects. Those of one table mostly have the same names in the same order, so a

@@ -206,8 +206,8 @@ impl Lab {
         Xdp::detach(&self.name).unwrap();
     }
 
-    /// Returns whether so many XDP programs are attached to the router's interfaces in the end. The
-    /// kernel detaches one a while after its link is gone.
+    /// Waits until `count` XDP programs are attached to the router's interfaces, and returns whether
+    /// that came to be. The kernel detaches a program a while after its link is gone.
     pub(crate) fn settles_at(&self, count: usize) -> bool {
         let is_so = || {
             std::thread::sleep(std::time::Duration::from_millis(20));

@@ -224,7 +224,8 @@ impl Rows<'_> {
                 let names = self.names(column);
                 self.check_new(&names, |name| fields.is_some_and(|fields| fields.contains_key(name)))?;
                 for (name, answer) in names.into_iter().zip([values, prefixes]) {
-                    let _ = write!(answers, "{comma}{}:{answer}", Value::from(name)); // no error in memory
+                    // Writing into memory cannot fail.
+                    let _ = write!(answers, "{comma}{}:{answer}", Value::from(name));
                     comma = ",";
                 }
             }

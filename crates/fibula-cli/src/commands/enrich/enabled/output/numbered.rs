@@ -13,7 +13,7 @@
 use super::super::super::Compression;
 use anyhow::Result;
 use arrow_array::cast::AsArray;
-use arrow_array::types::{Float64Type, Int64Type, UInt32Type, UInt64Type};
+use arrow_array::types::{ArrowPrimitiveType, Float64Type, Int64Type, UInt32Type, UInt64Type};
 use arrow_array::{Array, ArrayRef, UInt32Array};
 use arrow_buffer::BooleanBufferBuilder;
 use arrow_schema::DataType;
@@ -97,59 +97,48 @@ impl Numbered {
 
     /// Returns the statistics of a chunk that has the values of these numbers.
     fn statistics(&self, numbers: &[u32], nulls: u64) -> Statistics {
-        fn ends<T: Copy>(
-            values: impl Iterator<Item = T> + Clone,
-            order: impl Fn(&T, &T) -> Ordering,
-        ) -> (Option<T>, Option<T>) {
-            (values.clone().min_by(&order), values.max_by(&order))
-        }
-        let (values, at) = (&self.values, numbers.iter().map(|&number| number as usize));
+        let (values, nulls) = (&self.values, Some(nulls));
         match values.data_type() {
             DataType::UInt32 => {
-                let values = values.as_primitive::<UInt32Type>();
-                let (min, max) = ends(at.map(|at| values.value(at)), u32::cmp);
-                Statistics::int32(
-                    min.map(u32::cast_signed),
-                    max.map(u32::cast_signed),
-                    None,
-                    Some(nulls),
-                    false,
-                )
+                let (min, max) = ends::<UInt32Type>(values, numbers, u32::cmp);
+                Statistics::int32(min.map(u32::cast_signed), max.map(u32::cast_signed), None, nulls, false)
             }
             DataType::UInt64 => {
-                let values = values.as_primitive::<UInt64Type>();
-                let (min, max) = ends(at.map(|at| values.value(at)), u64::cmp);
-                Statistics::int64(
-                    min.map(u64::cast_signed),
-                    max.map(u64::cast_signed),
-                    None,
-                    Some(nulls),
-                    false,
-                )
+                let (min, max) = ends::<UInt64Type>(values, numbers, u64::cmp);
+                Statistics::int64(min.map(u64::cast_signed), max.map(u64::cast_signed), None, nulls, false)
             }
             DataType::Int64 => {
-                let values = values.as_primitive::<Int64Type>();
-                let (min, max) = ends(at.map(|at| values.value(at)), i64::cmp);
-                Statistics::int64(min, max, None, Some(nulls), false)
+                let (min, max) = ends::<Int64Type>(values, numbers, i64::cmp);
+                Statistics::int64(min, max, None, nulls, false)
             }
             DataType::Float64 => {
-                let values = values.as_primitive::<Float64Type>();
-                let (min, max) = ends(at.map(|at| values.value(at)), f64::total_cmp);
+                let (min, max) = ends::<Float64Type>(values, numbers, f64::total_cmp);
                 // Readers need not tell the zeros apart.
                 let min = min.map(|min| if min == 0.0 { -0.0 } else { min });
                 let max = max.map(|max| if max == 0.0 { 0.0 } else { max });
-                Statistics::double(min, max, None, Some(nulls), false)
+                Statistics::double(min, max, None, nulls, false)
             }
             _ => {
-                let values = values.as_string::<i32>();
-                let (min, max) = ends(at.map(|at| values.value(at)), <&str>::cmp);
+                let texts = values.as_string::<i32>();
+                let texts = numbers.iter().map(|&number| texts.value(number as usize));
                 let short = |text: Option<&str>| {
                     text.filter(|text| text.len() <= STATISTICS_MAX).map(ByteArray::from)
                 };
-                Statistics::byte_array(short(min), short(max), None, Some(nulls), false)
+                Statistics::byte_array(short(texts.clone().min()), short(texts.max()), None, nulls, false)
             }
         }
     }
+}
+
+/// Returns the least and the greatest of the values of some numbers.
+fn ends<T: ArrowPrimitiveType>(
+    values: &ArrayRef,
+    numbers: &[u32],
+    order: fn(&T::Native, &T::Native) -> Ordering,
+) -> (Option<T::Native>, Option<T::Native>) {
+    let values = values.as_primitive::<T>();
+    let values = numbers.iter().map(|&number| values.value(number as usize));
+    (values.clone().min_by(order), values.max_by(order))
 }
 
 /// A column chunk that is being written.
