@@ -206,7 +206,7 @@ impl Lab {
         Xdp::detach(&self.name).unwrap();
     }
 
-    /// Waits until `count` XDP programs are attached to the router's interfaces, and returns whether
+    /// Waits until `count` XDP programs are attached to the router's interfaces. Returns whether
     /// that came to be. The kernel detaches a program a while after its link is gone.
     pub(crate) fn settles_at(&self, count: usize) -> bool {
         let is_so = || {
