@@ -13,6 +13,7 @@ use fibula_io::table::{AddPath, Loaded, ReadOptions, read_at};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{Read, Write};
 use std::path::Path;
+use std::process::Command;
 use std::time::Duration;
 
 fn routes(loaded: &Loaded) -> BTreeMap<String, String> {
@@ -97,7 +98,7 @@ fn replayed(text: &str, until: u64) -> BTreeMap<String, BTreeMap<String, String>
         }
         let routes = peers.entry((*peer).to_owned()).or_default();
         match (*kind, rest) {
-            ("A", [prefix, _, _, next_hop, ..]) => {
+            ("A" | "B", [prefix, _, _, next_hop, ..]) => {
                 routes.insert((*prefix).to_owned(), (*next_hop).to_owned());
             }
             ("W", [prefix, ..]) => {
@@ -142,4 +143,46 @@ fn each_peer_is_as_the_lines_of_bgpdump_say() {
             }
         }
     }
+}
+
+#[test]
+fn a_day_of_five_peers_is_as_bgpdump_prints_it() {
+    if Command::new("bgpdump").output().is_err() {
+        println!("skipped: bgpdump is not installed");
+        return;
+    }
+    let mut random = fastrand::Rng::with_seed(1);
+    let prefix = |random: &mut fastrand::Rng| [10 + random.u8(..4), random.u8(..16)];
+    let mut dump = peer_index(5);
+    for prefix in (0..40).map(|_| prefix(&mut random)).collect::<BTreeSet<_>>() {
+        dump.extend(rib(prefix, &[0, 1, 2, 3, 4].map(|peer| (peer, &[64_501, 64_510][..]))));
+    }
+    // A message every 40 seconds; each hundredth ends a session.
+    let mut updates = Vec::new();
+    for seconds in (1_001..87_400).step_by(40) {
+        let peer = random.u8(1..=5);
+        let (first, second) = (prefix(&mut random), prefix(&mut random));
+        updates.extend(match random.u8(..100) {
+            0 => down(seconds, peer),
+            1..45 => update(seconds, peer, &[first], &[], &[]),
+            _ => update(seconds, peer, &[], &[64_500 + u32::from(peer), 64_520], &[first, second]),
+        });
+    }
+    let ((dump, of_dump), (updates, of_updates)) = (file(&dump), file(&updates));
+    let printed = [dump.path(), updates.path()].map(|path| {
+        let output = Command::new("bgpdump").arg("-m").arg(path).output().unwrap();
+        String::from_utf8(output.stdout).unwrap()
+    });
+    let mut compared = 0;
+    for until in (0..=96).map(|quarter| 1_000 + 900 * quarter) {
+        let replayed = replayed(&printed.concat(), until);
+        for (peer, expected) in replayed {
+            let options = ReadOptions { peer: Some(peer.clone()), ..ReadOptions::default() };
+            let sources = std::slice::from_ref(&of_updates);
+            let loaded = read_at(&of_dump, sources, Duration::from_secs(until), &options).unwrap();
+            assert_eq!(routes(&loaded), expected, "of {peer} at {until}");
+            compared += expected.len();
+        }
+    }
+    assert!(compared > 5_000, "{compared}");
 }
