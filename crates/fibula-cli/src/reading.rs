@@ -221,12 +221,17 @@ impl Reading {
         let bar = Bar::new();
         let loaded = read(&self.options(default, Some(bar.progress()))?)?;
         drop(bar);
-        for damage in &loaded.damage {
-            tell(format_args!("{source}, {damage} (skipped)"));
-        }
-        tell_report(source, &loaded.report);
+        tell_loaded(source, &loaded);
         Ok(loaded)
     }
+}
+
+/// Tells what was skipped, left out and guessed.
+pub(crate) fn tell_loaded(source: &Source, loaded: &Loaded) {
+    for damage in &loaded.damage {
+        tell(format_args!("{source}, {damage} (skipped)"));
+    }
+    tell_report(source, &loaded.report);
 }
 
 /// Tells what was left out and guessed, a line for each reason.

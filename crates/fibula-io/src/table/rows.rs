@@ -15,6 +15,7 @@ use crate::scan::{lines, quoted, threads, utf8};
 use crate::{Damage, Place, Report};
 use fibula::arch::{Isa, Kernel, Level, dispatch};
 use fibula::{IpPrefix, NextHop, NextHopInfo, Route};
+use smallvec::SmallVec;
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -168,7 +169,8 @@ where
     F: Fn(&'a [u8]) -> Result<Row<'a>, String>,
 {
     let mut piece = Piece::default();
-    let mut numbers: HashMap<Cow<'_, [u8]>, NextHop> = HashMap::new();
+    // Short texts are within the entries, so that one cache miss finds a number.
+    let mut numbers: HashMap<SmallVec<[u8; 16]>, NextHop> = HashMap::new();
     // Neighbouring routes mostly share their value.
     let mut last: (Cow<'_, [u8]>, NextHop) = (Cow::Borrowed(&[]), NextHop::NONE);
     for (number, line) in lines(text) {
@@ -184,12 +186,12 @@ where
                 Row::Range(first, last, value) => (value, Err((first, last))),
             };
             if value != last.0 || !last.1.is_some() {
-                let next_hop = if let Some(&next_hop) = numbers.get(&value) {
+                let next_hop = if let Some(&next_hop) = numbers.get(&*value) {
                     next_hop
                 } else {
                     piece.values.push(read_fields(&value, has_fields)?);
                     let next_hop = NextHop(piece.values.len() as u32);
-                    numbers.insert(value.clone(), next_hop);
+                    numbers.insert(SmallVec::from_slice(&value), next_hop);
                     next_hop
                 };
                 last = (value, next_hop);

@@ -5,8 +5,8 @@ use crate::writing::Writing;
 use clap::Args;
 use fibula::{IpPrefix, NextHop, NextHopInfo, NextHops, Route};
 use fibula_io::table::Tables;
+use hashbrown::HashMap;
 use serde::Serialize;
-use std::collections::HashMap;
 use std::hash::Hash;
 
 /// What is written of the answers.

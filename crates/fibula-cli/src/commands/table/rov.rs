@@ -4,7 +4,7 @@ use super::answered::{Answered, Answering};
 use crate::exit::{Verdict, tell};
 use crate::operand::check_standard_input;
 use crate::output::Output;
-use crate::reading::{Reading, verdict};
+use crate::reading::{Reading, tell_loaded, verdict};
 use anyhow::ensure;
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
@@ -14,6 +14,7 @@ use fibula_io::rov::{Origins, Validity, Vrps};
 use fibula_io::table::Value;
 use serde::Serialize;
 use serde_json::{Value as Json, json};
+use smallvec::{SmallVec, smallvec};
 
 /// Validate the origins of routes by RPKI (RFC 6811)
 ///
@@ -71,21 +72,17 @@ impl Counts {
 
 impl Arguments {
     pub(crate) fn run(self, output: &Output) -> anyhow::Result<Verdict> {
-        let (input, vrps) = (Source::from(self.input.as_str()), Source::from(self.vrps.as_str()));
-        check_standard_input([&input, &vrps])?;
+        let (input, source) = (Source::from(self.input.as_str()), Source::from(self.vrps.as_str()));
+        check_standard_input([&input, &source])?;
         // The options say how the routes are read. Payloads have two formats, which are told apart.
-        let mut read = None;
-        let payloads = Reading::default().told(
-            &vrps,
-            |options| {
-                let (vrps, loaded) = Vrps::read(&vrps, options)?;
-                read = Some(vrps);
-                Ok(loaded)
-            },
-            Value::NextHop,
-        )?;
-        let vrps = read.unwrap_or_default();
-        let loaded = self.reading.read_for(&input, Value::OriginAs)?;
+        let options = Reading::default().options(Value::NextHop, None)?;
+        let (payloads, loaded) = std::thread::scope(|scope| {
+            let payloads = scope.spawn(|| Vrps::read(&source, &options));
+            let loaded = self.reading.read_for(&input, Value::OriginAs);
+            (payloads.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)), loaded)
+        });
+        let (loaded, (vrps, payloads)) = (loaded?, payloads?);
+        tell_loaded(&source, &payloads);
         let whole = verdict(&loaded) == Verdict::Good && verdict(&payloads) == Verdict::Good;
         let tables = &loaded.tables;
         let origins: Vec<Origins> = std::iter::once(Origins::Unknown)
@@ -101,12 +98,12 @@ impl Arguments {
                 counts.add(validity);
                 validity
             };
-            let found: Vec<Validity> = match &origins[next_hop.0 as usize] {
+            let found: SmallVec<[Validity; 8]> = match &origins[next_hop.0 as usize] {
                 Origins::Unknown => {
                     unknown += 1;
-                    vec![judge(None)]
+                    smallvec![judge(None)]
                 }
-                Origins::One(origin) => vec![judge(*origin)],
+                Origins::One(origin) => smallvec![judge(*origin)],
                 Origins::Several(all) => all.iter().map(|&origin| judge(origin)).collect(),
             };
             if result.is_ok() && (self.only.is_empty() || found.iter().any(|one| self.only.contains(one))) {
@@ -128,12 +125,15 @@ impl Arguments {
 
 /// Returns the value of a route with its answers.
 fn value(info: Option<&NextHopInfo>, origins: &Origins, found: &[Validity]) -> String {
+    // A table has hundreds of thousands of these.
+    if let (Origins::One(Some(origin)), [validity]) = (origins, found) {
+        return format!(r#"{{"origin_as":{origin},"rov":"{validity}"}}"#);
+    }
     let names: Vec<&str> = found.iter().map(|validity| validity.name()).collect();
     let text = info.map(ToString::to_string);
     let (origin, rov) = match origins {
         Origins::Unknown => (Json::Null, json!(names.first())),
-        Origins::One(Some(number)) => (json!(number), json!(names.first())),
-        Origins::One(None) => (json!(text), json!(names.first())),
+        Origins::One(_) => (json!(text), json!(names.first())),
         Origins::Several(all) => (json!(all), json!(names)),
     };
     json!({ "origin_as": origin, "rov": rov }).to_string().replace('#', "\\u0023")
