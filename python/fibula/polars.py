@@ -11,10 +11,11 @@ r"""Lookups as Polars expressions: `import fibula.polars` adds the namespace `fi
 
 A column of prefixes has questions of its own:
 
->>> routes = pl.LazyFrame({"prefix": ["10.1.2.0/24", "192.0.2.0/24"], "origin": [64500, 64501]})
+>>> routes = pl.LazyFrame({"prefix": ["10.1.2.0/24", "0.0.0.0/1"], "origin": [64500, 64501]})
 >>> prefix = pl.col("prefix").fibula
->>> routes.select(prefix.covering(t), covered=prefix.covered(t)).collect().rows()
-[('10.1.0.0/16', True), (None, False)]
+>>> routes.select(prefix.covering(t), covered=prefix.covered(t), overlaps=prefix.overlaps(t)
+...     ).collect().rows()
+[('10.1.0.0/16', True, True), (None, False, True)]
 >>> vrps = fibula.Vrps(b"ASN,IP Prefix,Max Length\nAS64500,10.0.0.0/8,24\n")
 >>> routes.select(prefix.validity(vrps, "origin")).collect().to_series().to_list()
 ['valid', 'not-found']
@@ -98,7 +99,13 @@ class Namespace:
 
     def covered(self, table: Table[Any], *, errors: Errors = "raise") -> pl.Expr:
         """Return whether a prefix of the table covers the column's prefix."""
-        return self._of_prefixes(functools.partial(table._covered_arrow, errors=errors), pl.Boolean)
+        ask = functools.partial(table._covered_arrow, errors=errors)
+        return self._of_prefixes(ask, pl.Boolean)
+
+    def overlaps(self, table: Table[Any], *, errors: Errors = "raise") -> pl.Expr:
+        """Return whether the table matches any address of the column's prefix."""
+        ask = functools.partial(table._overlaps_arrow, errors=errors)
+        return self._of_prefixes(ask, pl.Boolean)
 
     def validity(self, vrps: Vrps, origin: str | pl.Expr, *, errors: Errors = "raise") -> pl.Expr:
         """Return what RPKI says of the routes of these prefixes and origins, as `Vrps.validity`.

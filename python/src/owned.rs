@@ -81,6 +81,15 @@ impl Owned {
         }
     }
 
+    /// Returns whether a route covers a prefix, or the prefix a route.
+    pub(crate) fn overlaps(&self, prefix: IpPrefix) -> bool {
+        let covers_some = match prefix {
+            IpPrefix::V4(prefix) => self.ipv4.rib().covered(prefix).next().is_some(),
+            IpPrefix::V6(prefix) => self.ipv6.rib().covered(prefix).next().is_some(),
+        };
+        covers_some || self.longest_cover(prefix).is_some()
+    }
+
     /// Returns the routes that a prefix covers, in order.
     pub(crate) fn covered(&self, prefix: IpPrefix) -> Vec<(IpPrefix, NextHop)> {
         match prefix {

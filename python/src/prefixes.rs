@@ -66,6 +66,12 @@ impl Table {
         let is_covered = |owned: &Owned, prefix| Some(owned.longest_cover(prefix).is_some());
         column_of(Arc::new(BooleanArray::from(self.each_prefix(py, column, errors, is_covered)?)))
     }
+
+    /// Returns whether each prefix of a column of Arrow has addresses of the table.
+    fn _overlaps_arrow(&self, py: Python<'_>, column: AnyArray, errors: &str) -> PyResult<PyChunkedArray> {
+        let overlaps = |owned: &Owned, prefix| Some(owned.overlaps(prefix));
+        column_of(Arc::new(BooleanArray::from(self.each_prefix(py, column, errors, overlaps)?)))
+    }
 }
 
 impl Table {

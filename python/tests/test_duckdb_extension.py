@@ -17,7 +17,9 @@ from hypothesis import strategies as st
 import fibula
 
 ROOT = Path(__file__).parents[2]
-EXTENSION = ROOT / "target/duckdb/fibula.duckdb_extension"
+EXTENSION = ROOT / os.environ.get(
+    "FIBULA_DUCKDB_EXTENSION", "target/duckdb/fibula.duckdb_extension"
+)
 ROUTES = {
     ipaddress.ip_network(prefix): value
     for prefix, value in {
@@ -317,14 +319,17 @@ def test_prefixes(con, table):
     rows = [prefix for address in ADDRESSES for prefix in prefixes(address)]
     rows += [prefix for route in ROUTES for prefix in prefixes(route)]
     con.execute("CREATE TABLE asked AS SELECT unnest($rows) AS x", {"rows": rows})
-    ask = "SELECT x, fibula_covering($t, x), fibula_covered($t, x) FROM asked"
-    for prefix, covering, covered in con.execute(ask, {"t": table}).fetchall():
+    questions = "fibula_covering($t, x), fibula_covered($t, x), fibula_overlaps($t, x)"
+    ask = f"SELECT x, {questions} FROM asked"
+    for prefix, covering, covered, overlaps in con.execute(ask, {"t": table}).fetchall():
         longest = cover(prefix, ROUTES)
         assert (covering and ipaddress.ip_network(covering)) == longest, prefix
         assert covered == (longest is not None), prefix
-    ask = "SELECT fibula_covering($t, x), fibula_covered($t, x) FROM (SELECT unnest($rows) AS x)"
+        network = ipaddress.ip_network(prefix)
+        assert overlaps == any(r.version == network.version and network.overlaps(r) for r in ROUTES)
+    ask = f"SELECT {questions} FROM (SELECT unnest($rows) AS x)"
     for row in con.execute(ask, {"t": table, "rows": [None, "", "10.1.2.3/8", "a/8"]}).fetchall():
-        assert row == (None, None)
+        assert row == (None, None, None)
 
 
 def test_origins(con, tmp_path):

@@ -264,13 +264,15 @@ def test_prefixes(engine):
     table = fibula.Table(ROUTES)
     prefix = pl.col("prefix").fibula
     query = pl.LazyFrame({"prefix": PREFIXES * 2001}).select(
-        prefix.covering(table), covered=prefix.covered(table)
+        prefix.covering(table), covered=prefix.covered(table), overlaps=prefix.overlaps(table)
     )
-    assert query.collect_schema() == {"prefix": pl.String, "covered": pl.Boolean}
+    schema = {"prefix": pl.String, "covered": pl.Boolean, "overlaps": pl.Boolean}
+    assert query.collect_schema() == schema
     found = query.collect(engine=engine)
     expected = ["10.1.0.0/16", None, None, "10.1.0.0/16", None, "2001:db8::/32"]
     assert found["prefix"].to_list() == expected * 2001
     assert found["covered"].to_list() == [True, None, False, True, False, True] * 2001
+    assert found["overlaps"].to_list() == [True, None, True, True, True, True] * 2001
 
 
 def test_prefixes_of_a_table_that_changes_and_of_a_snapshot(tmp_path):
@@ -295,6 +297,7 @@ def test_what_is_no_prefix():
     for ask in (
         lambda **how: prefix.covering(table, **how),
         lambda **how: prefix.covered(table, **how),
+        lambda **how: prefix.overlaps(table, **how),
         lambda **how: prefix.validity(vrps, "origin", **how),
     ):
         with pytest.raises((ValueError, pl.exceptions.PolarsError), match='row 1: "10.1.2.3/8" is'):

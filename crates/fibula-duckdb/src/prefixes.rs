@@ -1,5 +1,5 @@
-//! `fibula_covering`, `fibula_covered` and `fibula_rov`: questions about columns of prefixes, which
-//! are text. An address is its host prefix.
+//! `fibula_covering`, `fibula_covered`, `fibula_overlaps` and `fibula_rov`: questions about columns
+//! of prefixes, which are text. An address is its host prefix.
 
 use crate::duckdb::{Database, Output, Type, Vector};
 use crate::function::Scalar;
@@ -7,12 +7,14 @@ use crate::lookup::{each_named, set_rows};
 use fibula::{IpPrefix, Table};
 use fibula_io::rov::Vrps;
 use std::ffi::CStr;
+use std::marker::PhantomData;
 use std::ops::Range;
 
 /// Registers the functions.
 pub(crate) fn register(database: &Database) -> Result<(), String> {
     database.add_scalar::<Covering>()?;
-    database.add_scalar::<Covered>()?;
+    database.add_scalar::<Whether<Covered>>()?;
+    database.add_scalar::<Whether<Overlaps>>()?;
     database.add_scalar::<Rov>()
 }
 
@@ -41,10 +43,37 @@ impl Scalar for Covering {
     }
 }
 
+/// A question that a table answers with yes or no.
+trait Question: 'static {
+    const NAME: &'static CStr;
+
+    fn answer(table: &Table<()>, prefix: IpPrefix) -> bool;
+}
+
 struct Covered;
 
-impl Scalar for Covered {
+impl Question for Covered {
     const NAME: &'static CStr = c"fibula_covered";
+
+    fn answer(table: &Table<()>, prefix: IpPrefix) -> bool {
+        table.is_covered(prefix)
+    }
+}
+
+struct Overlaps;
+
+impl Question for Overlaps {
+    const NAME: &'static CStr = c"fibula_overlaps";
+
+    fn answer(table: &Table<()>, prefix: IpPrefix) -> bool {
+        table.overlaps_prefix(prefix)
+    }
+}
+
+struct Whether<Q>(PhantomData<Q>);
+
+impl<Q: Question> Scalar for Whether<Q> {
+    const NAME: &'static CStr = Q::NAME;
     const FIRST: Type = Type::Varchar;
     const SECOND: &'static [Type] = &[Type::Varchar];
     const RETURNS: Type = Type::Boolean;
@@ -52,8 +81,8 @@ impl Scalar for Covered {
     fn call(columns: &[Vector<'_>], output: &mut Output<'_>) -> Result<(), String> {
         each_named(&columns[0], output, |table: &Table<()>, rows, output| {
             let first = rows.start;
-            let covered = prefixes(&columns[1], rows).map(|prefix| Some(table.is_covered(prefix?)));
-            set_rows(output, first, covered, Output::set_boolean);
+            let answers = prefixes(&columns[1], rows).map(|prefix| Some(Q::answer(table, prefix?)));
+            set_rows(output, first, answers, Output::set_boolean);
             Ok(())
         })
     }
