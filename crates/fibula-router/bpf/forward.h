@@ -102,12 +102,28 @@ INLINE __u32 ports_of(__u8 protocol, const __u32 *ports, const void *end)
     return has_ports && (const void *)(ports + 1) <= end ? *ports : 0;
 }
 
-/* What tells a packet's flow: addresses, protocol and ports, mixed. Only next hops of several
- * legs ask for it, so it is not read with the rest of the header. */
+/* What tells flows apart: addresses; protocol and ports too; or those of the packet that IPIP or
+ * GRE carries. */
+enum hashed { L3, L4, INNER };
+const volatile __u32 hashed = L4;
+
+/* What each flow is combined with. */
+const volatile __u64 hash_mask = 0;
+
+/* Whether an IPv4 packet is a part of one, whose ports and payload may be in another part. */
+INLINE int is_part(const struct iphdr *ip)
+{
+    return ip->frag_off & NET16(0x3fff);
+}
+
+/* What tells a packet's flow, mixed. Only next hops of several legs ask for it, so it is not read
+ * with the rest of the header. */
 INLINE __u64 flow4(const struct iphdr *ip, const void *end)
 {
     __u64 flow = (__u64)ip->saddr << 32 | ip->daddr;
-    if (!(ip->frag_off & NET16(0x3fff)))
+    if (hashed == L3)
+        return flow;
+    if (!is_part(ip))
         flow = mixed(flow) ^ ports_of(ip->protocol, (const void *)(ip + 1), end);
     return flow + ip->protocol;
 }
@@ -117,7 +133,52 @@ INLINE __u64 flow6(const struct ipv6hdr *ip, const void *end)
 {
     const __u64 *source = (const void *)&ip->saddr, *words = (const void *)&ip->daddr;
     __u64 flow = mixed(source[0] ^ mixed(source[1])) ^ mixed(words[0] + mixed(words[1] + 1));
+    if (hashed == L3)
+        return flow;
     return flow + ((__u64)ports_of(ip->nexthdr, (const void *)(ip + 1), end) << 8 | ip->nexthdr);
+}
+
+/* The flow of the packet in a tunnel's payload; that of the tunnel where it cannot be told. */
+INLINE __u64 flow_inside(__u8 protocol, const void *payload, const void *end, __u64 tunnel)
+{
+    __be16 kind = 0;
+
+    if (protocol == IPPROTO_IPIP) {
+        kind = NET16(ETH_P_IP);
+    } else if (protocol == IPPROTO_IPV6) {
+        kind = NET16(ETH_P_IPV6);
+    } else if (protocol == IPPROTO_GRE) {
+        const __u8 *gre = payload;
+        /* Not one with a source route, nor of PPTP. */
+        if (gre + 4 > (const __u8 *)end || gre[0] & 0x40 || gre[1] & 7)
+            return tunnel;
+        kind = *(const __be16 *)(gre + 2);
+        payload = gre + 4 + 4 * ((gre[0] >> 7) + (gre[0] >> 5 & 1) + (gre[0] >> 4 & 1));
+    }
+    if (kind == NET16(ETH_P_IP)) {
+        const struct iphdr *ip = payload;
+        /* The ports do not follow a header with options. */
+        return (const void *)(ip + 1) <= end && *(const __u8 *)ip == 0x45 ? flow4(ip, end) : tunnel;
+    }
+    if (kind == NET16(ETH_P_IPV6)) {
+        const struct ipv6hdr *ip = payload;
+        return (const void *)(ip + 1) <= end && ip->version == 6 ? flow6(ip, end) : tunnel;
+    }
+    return tunnel;
+}
+
+/* What tells the flow of a packet that is forwarded. */
+INLINE __u64 flow_of(const void *header, __be16 protocol, const void *end)
+{
+    if (protocol == NET16(ETH_P_IP)) {
+        const struct iphdr *ip = header;
+        __u64 flow = flow4(ip, end);
+        return hashed == INNER && !is_part(ip) ? flow_inside(ip->protocol, ip + 1, end, flow) : flow;
+    } else {
+        const struct ipv6hdr *ip = header;
+        __u64 flow = flow6(ip, end);
+        return hashed == INNER ? flow_inside(ip->nexthdr, ip + 1, end, flow) : flow;
+    }
 }
 
 /* Where the packets of a next hop go, or why they do not leave. */
@@ -136,7 +197,7 @@ INLINE enum reason adjacency_of(struct xdp_md *ctx, const struct packet *packet,
     if (action >> ACTION_BUCKETS & 15) {
         __u32 bits = action >> ACTION_BUCKETS & 15;
         const void *end = (void *)(long)ctx->data_end;
-        __u64 flow = protocol == NET16(ETH_P_IP) ? flow4(packet->header, end) : flow6(packet->header, end);
+        __u64 flow = flow_of(packet->header, protocol, end) ^ hash_mask;
         index += (__u32)(mixed(flow) >> 32) & ((1u << bits) - 1);
         index = READ(__u32, ((struct cells){&buckets, 0}), index);
     }

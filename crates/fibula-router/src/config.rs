@@ -5,7 +5,7 @@ use crate::acl::Acl;
 use crate::control::{Limits, Settings};
 use crate::feed::{Feed, fpm, zebra};
 use crate::plane::ReversePath;
-use crate::plane::xdp::{self, sockets};
+use crate::plane::xdp::{self, Ecmp, sockets};
 use crate::routes::MAIN;
 use fibula::ErrorKind;
 use fibula::engine::BEST;
@@ -47,6 +47,8 @@ pub struct Config {
     pub acl: BTreeMap<String, PathBuf>,
     /// What is told of packets.
     pub sampling: Sampling,
+    /// How flows are told apart.
+    pub ecmp: Ecmp,
 }
 
 /// An interface whose packets are forwarded: its name, or with the table that routes them.
@@ -104,6 +106,7 @@ impl Default for Config {
             limits: Limits::default(),
             acl: BTreeMap::new(),
             sampling: Sampling::default(),
+            ecmp: Ecmp::default(),
         }
     }
 }
@@ -266,7 +269,8 @@ impl Config {
         };
         let interfaces = self.interfaces.iter().map(|incoming| self.attachment(incoming));
         let interfaces = interfaces.collect::<Result<_, _>>()?;
-        Ok(xdp::Options { name: self.name.clone(), interfaces, mode, acls, sample_rate: self.sampling.rate })
+        let (sample_rate, ecmp) = (self.sampling.rate, self.ecmp);
+        Ok(xdp::Options { acls, sample_rate, ecmp, ..xdp::Options::new(&self.name, interfaces, mode) })
     }
 
     fn attachment(&self, incoming: &Incoming) -> Result<xdp::Attachment, Error> {
@@ -293,7 +297,7 @@ impl Config {
             let text = "the plane `af-xdp` takes no samples: leave out `sampling.rate`";
             return Err(fibula::Error::new(ErrorKind::Usage, text).into());
         }
-        Ok(sockets::Options { interfaces, mode, engine: self.engine.clone() })
+        Ok(sockets::Options { interfaces, mode, engine: self.engine.clone(), ecmp: self.ecmp })
     }
 
     /// Returns the settings of the control.
@@ -328,7 +332,7 @@ mod tests {
             { name = 'eth1', table = 7, vlan = [10, 20] }, { name = 'eth2', urpf = 'strict' }]\nmode = 'generic'\n\
             [fpm]\nlisten = '127.0.0.1:2621'\nquiet_s = 2.5\nleast = 9\nusers = ['7', 'root']\n\
             [sampling]\nrate = 1000\nsflow = '192.0.2.9:6343'\n\
-            [limits]\ntables = 3\n\
+            [limits]\ntables = 3\n[ecmp]\nhash = 'inner'\nseed = 9\n\
             [kernel]\nroutes = true\ntables = [254]\nprotocols = [12]\n\
             [table]\nfile = 'rib.txt'\nlegs = [{ interface = 'eth0', gateway = 'fe80::1' }]\n";
         let config = Config::parse(text).unwrap();
@@ -341,6 +345,7 @@ mod tests {
         let xdp::Options { interfaces, mode, .. } = config.xdp().unwrap();
         let tables: Vec<u32> = interfaces.iter().map(|interface| interface.table).collect();
         assert_eq!((tables, mode), (vec![254, 100, 7, 254], xdp::Mode::Generic));
+        assert_eq!(config.xdp().unwrap().ecmp, Ecmp { hash: xdp::Hashed::Inner, seed: 9 });
         assert_eq!((config.xdp().unwrap().sample_rate, config.sampling.sflow.unwrap().port()), (1000, 6343));
         assert_eq!((interfaces[3].urpf, &interfaces[2].tags[..]), (ReversePath::Strict, &[10, 20][..]));
         let sockets = Config::parse("plane = 'af-xdp'\nengine = 'poptrie'").unwrap();

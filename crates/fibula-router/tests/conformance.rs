@@ -14,6 +14,8 @@
 #![cfg(target_os = "linux")]
 
 mod common;
+#[path = "conformance/legs.rs"]
+mod legs;
 #[path = "conformance/packets.rs"]
 mod packets;
 
@@ -22,9 +24,8 @@ use common::lab::Lab;
 use fibula_router::control::{Control, Settings, run};
 use fibula_router::feed::{Feed, Queue, kernel};
 use fibula_router::plane::Plane;
-use fibula_router::plane::xdp::Attachment;
-use fibula_router::plane::xdp::Mode;
 use fibula_router::plane::xdp::sockets::{AfXdp, Options};
+use fibula_router::plane::xdp::{Attachment, Ecmp, Mode};
 use nix::sys::socket::{
     AddressFamily, LinkAddr, MsgFlags, SockFlag, SockProtocol, SockType, bind, recvfrom, send, socket,
 };
@@ -67,8 +68,8 @@ const ROUTES: &[&str] = &[
     "-6 route add 2001:db8:69::/48 via fd01::2",
 ];
 
-fn lab() -> Option<Lab> {
-    let lab = Lab::new("conform")?;
+fn lab(name: &str) -> Option<Lab> {
+    let lab = Lab::new(name)?;
     for (end, interface, address) in [("c", "c0", packets::CLIENT), ("r", "r0", packets::ROUTER)] {
         let address = address.map(|byte| format!("{byte:02x}")).join(":");
         lab.ip(end, &format!("link set {interface} address {address}"));
@@ -128,9 +129,8 @@ fn described(interface: &str, frame: &[u8]) -> String {
 }
 
 /// Sends all packets, and returns what arrived of each.
-fn outcome(lab: &Lab) -> BTreeMap<String, Vec<String>> {
+fn outcome(lab: &Lab, packets: &[packets::Packet]) -> BTreeMap<String, Vec<String>> {
     let sockets = ENDS.map(|(end, interface)| (interface, lab.inside(end, || open(interface))));
-    let packets = packets::packets();
     let tokens: Vec<Vec<u8>> = (0..packets.len()).map(|at| format!("[token {at:05}]").into_bytes()).collect();
     let mut arrived: BTreeMap<String, Vec<String>> =
         packets.iter().map(|(name, _)| (name.clone(), Vec::new())).collect();
@@ -174,11 +174,12 @@ fn outcome(lab: &Lab) -> BTreeMap<String, Vec<String>> {
     arrived
 }
 
-/// Sends all packets through a plane that follows the router's kernel.
-fn with_plane<P: Plane + Send + 'static>(
+/// Does some work, which sends packets, while a plane follows the router's kernel.
+fn with_plane<P: Plane + Send + 'static, T>(
     lab: &Lab,
     open: impl FnOnce() -> P + Send,
-) -> BTreeMap<String, Vec<String>> {
+    work: impl FnOnce() -> T,
+) -> T {
     let queue = Arc::new(Queue::<Control<P>>::default());
     let thread = lab.inside("r", || {
         let settings = Settings { feeds: vec![Feed::Kernel], ..Settings::default() };
@@ -199,7 +200,7 @@ fn with_plane<P: Plane + Send + 'static>(
         }
         thread::sleep(Duration::from_millis(10));
     }
-    let outcome = outcome(lab);
+    let found = work();
     queue.fill(|batch| batch.is_last = true);
     let control = thread.join().unwrap();
     assert_eq!(control.counts().refused, 0);
@@ -207,7 +208,13 @@ fn with_plane<P: Plane + Send + 'static>(
     let forwarded: u64 =
         forwarded.filter(|counter| counter.name == "forwarded").map(|counter| counter.packets).sum();
     assert!(forwarded > 50, "the plane forwards: {forwarded}");
-    outcome
+    found
+}
+
+/// Opens the plane in user space.
+fn sockets(ecmp: Ecmp) -> AfXdp {
+    let interfaces = ["r0", "r1", "r2"].map(Attachment::of).into();
+    AfXdp::open(Options { interfaces, mode: Mode::Native, engine: "best".into(), ecmp }).unwrap()
 }
 
 /// Returns the packets that end otherwise, with what arrived in both cases.
@@ -229,30 +236,28 @@ fn differences(
 
 #[test]
 fn each_plane_does_what_the_kernel_does() {
-    let Some(lab) = lab() else { return };
-    let kernel = outcome(&lab);
+    let Some(lab) = lab("conform") else { return };
+    let packets = packets::packets();
+    let outcome = || outcome(&lab, &packets);
+    let kernel = outcome();
     let arrived = kernel.values().filter(|list| !list.is_empty()).count();
     assert!(kernel.len() > 250 && arrived > 100, "{arrived} of {}", kernel.len());
-    let mut wrong = differences("the kernel again", &kernel, &outcome(&lab));
+    let mut wrong = differences("the kernel again", &kernel, &outcome());
     for mode in [Mode::Native, Mode::Generic] {
-        let plane = with_plane(&lab, || lab.open(mode));
+        let plane = with_plane(&lab, || lab.open(mode), outcome);
         lab.inside("r", || lab.detach());
         wrong.extend(differences(&mode.to_string(), &kernel, &plane));
     }
     // A kernel that looks at sources.
     lab.set("r", "net.ipv4.conf.r0.rp_filter=1");
-    let strict = outcome(&lab);
+    let strict = outcome();
     let is_dropped = |name: &str| !kernel[name].is_empty() && strict[name].is_empty();
     assert!(is_dropped("IPv4 from 10.3.0.7 to 198.51.100.9"), "it comes by another interface");
-    let plane = with_plane(&lab, || lab.open(Mode::Native));
+    let plane = with_plane(&lab, || lab.open(Mode::Native), outcome);
     lab.inside("r", || lab.detach());
     wrong.extend(differences("native with rp_filter", &strict, &plane));
     lab.set("r", "net.ipv4.conf.r0.rp_filter=0");
-    let sockets = with_plane(&lab, || {
-        let interfaces = ["r0", "r1", "r2"].map(Attachment::of);
-        let options = Options { interfaces: interfaces.into(), mode: Mode::Native, engine: "best".into() };
-        AfXdp::open(options).unwrap()
-    });
+    let sockets = with_plane(&lab, || sockets(Ecmp::default()), outcome);
     wrong.extend(differences("AF_XDP", &kernel, &sockets));
     assert!(wrong.is_empty(), "{} differ:\n{}", wrong.len(), wrong.join("\n"));
 }

@@ -172,14 +172,7 @@ fn each_vlan_of_a_trunk_is_looked_up_in_its_own_table() {
     let attachment =
         |&(table, tags): &(u32, &[u16])| Attachment { table, tags: tags.into(), ..Attachment::of("lo") };
     let interfaces = vlans.iter().map(attachment).collect();
-    let mut plane = Xdp::open(Options {
-        name: "trunk".into(),
-        interfaces,
-        mode: Mode::Unattached,
-        acls: Vec::new(),
-        sample_rate: 0,
-    })
-    .unwrap();
+    let mut plane = Xdp::open(Options::new("trunk", interfaces, Mode::Unattached)).unwrap();
     one_adjacency_each(&mut plane, NextHop(3));
     for ((table, _), next_hop) in vlans.into_iter().zip(1..) {
         let mut told = Told::<u32>::new();
@@ -314,14 +307,7 @@ fn interfaces_look_up_in_their_own_tables() {
     let error = plane.probe("eth-none", &IN_10.frame(0)).unwrap_err().to_string();
     assert_eq!(error, "probe eth-none: packets do not come in by it");
     let interfaces = vec![Attachment { table: 100, ..Attachment::of("lo") }];
-    let mut plane = Xdp::open(Options {
-        name: "other".into(),
-        interfaces,
-        mode: Mode::Unattached,
-        acls: Vec::new(),
-        sample_rate: 0,
-    })
-    .unwrap();
+    let mut plane = Xdp::open(Options::new("other", interfaces, Mode::Unattached)).unwrap();
     one_adjacency_each(&mut plane, NextHop(2));
     let mut main = Told::<u32>::new();
     main.announce("10.0.0.0/8".parse().unwrap(), 1);

@@ -22,7 +22,7 @@ use crossing::{
 };
 use fibula::NextHop;
 use fibula_router::plane::xdp::sockets::{AfXdp, Options};
-use fibula_router::plane::xdp::{Attachment, Mode, Reason};
+use fibula_router::plane::xdp::{Attachment, Ecmp, Mode, Reason};
 use fibula_router::plane::{Action, AdjacencyId, Plane};
 use nix::sys::socket::{AddressFamily, SockFlag, SockProtocol, SockType, socket};
 use std::io::{BufRead, BufReader};
@@ -44,7 +44,8 @@ fn started(lab: &Lab, mode: Mode, engine: &str) -> Router<AfXdp> {
 fn started_on(lab: &Lab, names: &[&str], mode: Mode, engine: &str) -> Router<AfXdp> {
     lab.inside("r", || {
         let interfaces = names.iter().copied().map(Attachment::of);
-        let options = Options { interfaces: interfaces.collect(), mode, engine: engine.into() };
+        let (interfaces, ecmp) = (interfaces.collect(), Ecmp::default());
+        let options = Options { interfaces, mode, engine: engine.into(), ecmp };
         let mut router = Router::new(lab, AfXdp::open(options).unwrap());
         router.plane.start().unwrap();
         router

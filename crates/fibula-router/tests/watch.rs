@@ -26,13 +26,7 @@ impl Router {
         let queue = Arc::new(Queue::<Control<Xdp>>::default());
         let thread = lab.inside("r", || {
             let interfaces = interfaces.iter().copied().map(Attachment::of);
-            let options = Options {
-                name: lab.name().into(),
-                interfaces: interfaces.collect(),
-                mode: Mode::Native,
-                acls: Vec::new(),
-                sample_rate: 0,
-            };
+            let options = Options::new(lab.name(), interfaces.collect(), Mode::Native);
             let settings = Settings { feeds: vec![Feed::Kernel], ..Settings::default() };
             let control = Control::new(Xdp::open(options).unwrap(), settings);
             let filter = kernel::Filter { routes: true, tables: Vec::new(), protocols: Vec::new() };
@@ -131,13 +125,7 @@ fn an_interface_that_comes_back_and_a_plane_that_was_detached_forward_again() {
     // Another process cannot have the plane of this name.
     let error = lab.inside("r", || {
         let interfaces = vec![Attachment::of("r0")];
-        let options = Options {
-            name: lab.name().into(),
-            interfaces,
-            mode: Mode::Native,
-            acls: Vec::new(),
-            sample_rate: 0,
-        };
+        let options = Options::new(lab.name(), interfaces, Mode::Native);
         Xdp::open(options).unwrap_err().to_string()
     });
     assert!(error.contains("another process has the plane of this name"), "{error}");
@@ -186,13 +174,7 @@ fn packets_to_an_interface_that_cannot_send_go_to_the_kernel() {
     assert!(crosses(&lab), "the kernel forwards it");
     assert!(router.count("unresolved")[0] > 0, "it is not counted as forwarded");
     let out = |it: &&Finding| it.note.is_some();
-    let options = Options {
-        name: lab.name().into(),
-        interfaces: Vec::new(),
-        mode: Mode::Native,
-        acls: Vec::new(),
-        sample_rate: 0,
-    };
+    let options = Options::new(lab.name(), Vec::new(), Mode::Native);
     let findings = lab.inside("r", || fibula_router::plane::xdp::check(&options));
     let notes: Vec<&str> = findings.iter().filter(out).map(|it| it.what.as_str()).collect();
     assert_eq!(notes, ["interface r1, as a way out"]);

@@ -97,6 +97,18 @@ impl NextHops {
         next_hop
     }
 
+    /// Has a next hop that the plane does not know yet divide its flows as the one does whose place
+    /// it takes for a route: flows keep their legs where these stay.
+    pub(crate) fn follow(&mut self, old: NextHop, next_hop: NextHop) {
+        let is_new = |entry: &&mut Entry| entry.told.is_none() && entry.buckets == Buckets::default();
+        if next_hop != old
+            && let Some(buckets) = self.entries.get(old.0).map(|old| old.buckets.clone())
+            && let Some(entry) = self.entries.get_mut(next_hop.0).filter(is_new)
+        {
+            entry.buckets = buckets;
+        }
+    }
+
     /// Adds a use of a next hop that is in use.
     pub(crate) fn acquire_again(&mut self, next_hop: NextHop) {
         if let Some(entry) = self.entries.get_mut(next_hop.0) {
@@ -234,6 +246,10 @@ impl NextHops {
             Resolved::Legs(legs) => legs.iter().map(|leg| (adjacencies.acquire(leg.0), leg.1)).collect(),
             Resolved::Drop | Resolved::Kernel => Vec::new(),
         };
+        if entry.told.is_none() && named.len() < 2 {
+            // The buckets of another next hop are of no use to it.
+            buckets = Buckets::default();
+        }
         buckets.set_legs(&named);
         let action = match resolved {
             Resolved::Drop => Action::Drop,

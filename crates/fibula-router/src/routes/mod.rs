@@ -144,6 +144,9 @@ impl Tables {
             return Ok(if candidate.is_some() { News::New } else { News::None });
         };
         self.count(key.feed, -1);
+        if let Some(candidate) = candidate {
+            hops.follow(old.next_hop, candidate.next_hop);
+        }
         hops.release(old.next_hop, adjacencies);
         Ok(if old.session < session { News::Again } else { News::None })
     }

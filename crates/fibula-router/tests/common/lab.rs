@@ -191,14 +191,7 @@ impl Lab {
     /// Opens the plane on the router's interfaces.
     pub(crate) fn open(&self, mode: Mode) -> Xdp {
         let interfaces = ["r0", "r1", "r2"].map(Attachment::of);
-        Xdp::open(Options {
-            name: self.name.clone(),
-            interfaces: interfaces.into(),
-            mode,
-            acls: Vec::new(),
-            sample_rate: 0,
-        })
-        .unwrap()
+        Xdp::open(Options::new(self.name.clone(), interfaces.into(), mode)).unwrap()
     }
 
     /// Detaches the plane.

@@ -10,13 +10,7 @@ use fibula_router::plane::{Action, Adjacency, AdjacencyId, Plane};
 
 /// Returns whether this process can load programs; says so if it cannot.
 pub(crate) fn can_load_programs() -> bool {
-    let options = Options {
-        name: "check".into(),
-        interfaces: Vec::new(),
-        mode: Mode::Unattached,
-        acls: Vec::new(),
-        sample_rate: 0,
-    };
+    let options = Options::new("check", Vec::new(), Mode::Unattached);
     let wrong: Vec<String> = fibula_router::plane::xdp::check(&options)
         .into_iter()
         .filter_map(|finding| finding.wrong.map(|wrong| format!("{}: {wrong}", finding.what)))
@@ -30,14 +24,7 @@ pub(crate) fn can_load_programs() -> bool {
 /// Returns a plane that only probes meet. Its packets come in by `lo`, for table 254.
 pub(crate) fn unattached() -> Xdp {
     let interfaces = vec![Attachment::of("lo")];
-    Xdp::open(Options {
-        name: "probed".into(),
-        interfaces,
-        mode: Mode::Unattached,
-        acls: Vec::new(),
-        sample_rate: 0,
-    })
-    .unwrap()
+    Xdp::open(Options::new("probed", interfaces, Mode::Unattached)).unwrap()
 }
 
 /// Returns the MAC address that says which adjacency sent a frame.

@@ -262,6 +262,29 @@ const OPTIONS: &[(&str, &[u8])] = &[
     ("an option that is cut", &[7, 40, 4, 0]),
 ];
 
+/// Returns flows of four kinds, `count` of each: between two addresses, by different ports, which
+/// are those of packets in tunnels in the last two.
+pub(crate) fn flows(count: u16) -> Vec<Packet> {
+    let udp = |port: u16, token: &[u8]| [&port.to_be_bytes(), &udp(token)[2..]].concat();
+    let (to, to6) = ("198.18.9.9", "2001:db8:70::9");
+    (0..count)
+        .flat_map(|port| {
+            let flow = |kind: &str, make: Make| (format!("{kind} {port}"), make);
+            let in_gre = move |token: &[u8]| {
+                let inner = ipv6("2001:db8::7", 17, &udp(port, token));
+                ipv4(to, 47, &[&[0x20, 0, 0x86, 0xDD, 0, 0, 0, 1], &inner[14..]].concat())
+            };
+            let in_ip = move |token: &[u8]| ipv4(to, 4, &ipv4("192.0.2.7", 17, &udp(port, token))[14..]);
+            [
+                flow("UDP", Box::new(move |token| ipv4(to, 17, &udp(port, token)))),
+                flow("UDP over IPv6", Box::new(move |token| ipv6(to6, 17, &udp(port, token)))),
+                flow("IPIP", Box::new(in_ip)),
+                flow("GRE", Box::new(in_gre)),
+            ]
+        })
+        .collect()
+}
+
 /// Returns all packets.
 #[allow(clippy::too_many_lines, reason = "it is a list")]
 pub(crate) fn packets() -> Vec<Packet> {

@@ -7,8 +7,8 @@ use fibula_router::plane::{Plane, Sample};
 
 fn sampled(sample_rate: u32) -> Xdp {
     let interfaces = vec![Attachment::of("lo")];
-    let (name, mode) = ("samples".into(), Mode::Unattached);
-    let mut plane = Xdp::open(Options { name, interfaces, mode, acls: Vec::new(), sample_rate }).unwrap();
+    let plain = Options::new("samples", interfaces, Mode::Unattached);
+    let mut plane = Xdp::open(Options { sample_rate, ..plain }).unwrap();
     plane.start().unwrap();
     plane
 }

@@ -276,14 +276,7 @@ const SOURCES: [(&str, u8, Said, Said); 7] = [
 /// Returns a plane with routes to those sources.
 fn with_sources(urpf: ReversePath) -> Xdp {
     let interfaces = vec![Attachment { urpf, ..Attachment::of("lo") }];
-    let mut plane = Xdp::open(Options {
-        name: "sources".into(),
-        interfaces,
-        mode: Mode::Unattached,
-        acls: Vec::new(),
-        sample_rate: 0,
-    })
-    .unwrap();
+    let mut plane = Xdp::open(Options::new("sources", interfaces, Mode::Unattached)).unwrap();
     let Adjacency::Resolved { interface, source, destination, vlan, mtu, .. } = adjacency(2) else {
         unreachable!("it is resolved");
     };

@@ -148,13 +148,7 @@ mod tests {
         assert_eq!(names("CapEff:\t0000008000000000\n"), ["CAP_PERFMON", "CAP_NET_ADMIN"]);
         assert_eq!(names(""), ["CAP_BPF", "CAP_PERFMON", "CAP_NET_ADMIN"]);
         let attachment = Attachment::of("none-such");
-        let options = Options {
-            name: "x".into(),
-            interfaces: vec![attachment],
-            mode: Mode::Native,
-            acls: Vec::new(),
-            sample_rate: 0,
-        };
+        let options = Options::new("x", vec![attachment], Mode::Native);
         let findings = check(&options);
         let finding = findings.iter().find(|finding| finding.what == "interface none-such").unwrap();
         assert_eq!(finding.wrong.as_deref(), Some("there is none of this name"));

@@ -7,6 +7,7 @@
 
 use super::actions::{Actions, Adjacencies, Written};
 use super::cells::{CELL, CELL_WORDS, Cells};
+use super::ecmp::Ecmp;
 use super::filters::Filters;
 use super::grace::Grace;
 use super::interfaces::Interface;
@@ -61,6 +62,7 @@ pub(super) struct Contents<'c> {
     pub(super) own: &'c Own,
     pub(super) filters: &'c Filters,
     pub(super) sample_rate: u32,
+    pub(super) ecmp: Ecmp,
     /// The ids of the tables, in the order in which they are stored.
     pub(super) ids: &'c [u32],
 }
@@ -144,6 +146,8 @@ impl Generation {
         let has_checks = u32::from(checks_sources);
         loader.override_global("has_checks", &has_checks, true);
         loader.override_global("sample_rate", &contents.sample_rate, true);
+        let (hashed, hash_mask) = (contents.ecmp.hashed(), contents.ecmp.mask());
+        loader.override_global("hashed", &hashed, true).override_global("hash_mask", &hash_mask, true);
         // A ring without samples is a page.
         loader.map_max_entries("samples", if contents.sample_rate > 0 { SAMPLES } else { 4096 });
         let set_cells = contents.filters.set_cells();

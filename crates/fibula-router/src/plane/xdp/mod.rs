@@ -40,6 +40,7 @@ mod cells;
 mod check;
 mod counters;
 mod drivers;
+mod ecmp;
 mod errors;
 mod filters;
 mod forwarding;
@@ -56,6 +57,7 @@ mod watch;
 
 pub use check::{Finding, check, check_sockets};
 pub use counters::{Count, Counts, Reason};
+pub use ecmp::{Ecmp, Hashed};
 pub use probe::{Probe, Verdict};
 
 use super::{Adjacency, AdjacencyId, Plane, ReversePath, Rules};
@@ -147,6 +149,17 @@ pub struct Options {
     pub acls: Vec<Acl>,
     /// Of how many packets one is sampled; 0 for none.
     pub sample_rate: u32,
+    /// How flows are told apart.
+    pub ecmp: Ecmp,
+}
+
+impl Options {
+    /// Returns a plane without ACLs and samples.
+    #[must_use]
+    pub fn new(name: impl Into<String>, interfaces: Vec<Attachment>, mode: Mode) -> Self {
+        let (acls, sample_rate, ecmp) = (Vec::new(), 0, Ecmp::default());
+        Self { name: name.into(), interfaces, mode, acls, sample_rate, ecmp }
+    }
 }
 
 /// A plane in the kernel.
@@ -332,6 +345,7 @@ impl Xdp {
             own: &self.own,
             filters: &self.filters,
             sample_rate: self.options.sample_rate,
+            ecmp: self.options.ecmp,
             ids: &self.ids,
         };
         Generation::new(&self.source, contents)

@@ -36,6 +36,7 @@ mod shared;
 
 use super::cells::Cells;
 use super::counters::{Count, Counts, Reason};
+use super::ecmp::Ecmp;
 use super::interfaces::Interface;
 use super::own::Own;
 use super::{Attachment, Mode, PORT_MAX};
@@ -64,6 +65,8 @@ pub struct Options {
     /// The specification of the engine, as in `poptrie` or `dxr/k=20`. A family that it does not
     /// know is looked up by the best one.
     pub engine: String,
+    /// How flows are told apart.
+    pub ecmp: Ecmp,
 }
 
 /// A neighbour that is resolved.
@@ -145,7 +148,7 @@ impl AfXdp {
         let sockets = queues.iter().sum();
         let (programs, hosts, [words, ours]) = Programs::load(&interfaces, &firsts, sockets, options.mode)?;
         Ok(Self {
-            shared: Arc::new(Shared::new(interfaces.len())),
+            shared: Arc::new(Shared::new(interfaces.len(), options.ecmp)),
             programs: Arc::new(programs),
             words,
             own: Own::default(),
@@ -200,6 +203,7 @@ impl AfXdp {
             readers: readers.collect(),
             shared: Arc::clone(&self.shared),
             hand_up: HandUp::start(Arc::clone(&self.programs))?,
+            hashed: self.options.ecmp.hash,
         };
         let thread = thread::Builder::new().name("forward".into()).spawn(move || forwarder.run());
         self.forwarder = Some(thread.map_err(|error| Error::io("start a thread", error))?);

@@ -1,8 +1,8 @@
 //! [`Shared`]: what the control's thread writes and the forwarding thread reads, beside the tables.
 
 use super::Neighbour;
-use super::header::mixed;
 use crate::plane::xdp::counters::{Count, Counts, Reason};
+use crate::plane::xdp::ecmp::{Ecmp, mixed};
 use crate::plane::{Action, Adjacency, AdjacencyId};
 use fibula::NextHop;
 use std::collections::BTreeSet;
@@ -19,6 +19,8 @@ const COUNTED: usize = 65_536;
 pub(super) struct State {
     actions: Vec<Action>,
     adjacencies: Vec<Option<Neighbour>>,
+    /// What each flow is combined with.
+    mask: u64,
     /// By the place of an interface among those that packets come in by.
     of_interfaces: Vec<Counts>,
     of_next_hops: Vec<Count>,
@@ -43,8 +45,9 @@ fn add(count: &mut Count, bytes: usize) {
 }
 
 impl State {
-    pub(super) fn new(interfaces: usize) -> Self {
-        Self { of_interfaces: vec![Counts::default(); interfaces], ..Self::default() }
+    pub(super) fn new(interfaces: usize, ecmp: Ecmp) -> Self {
+        let of_interfaces = vec![Counts::default(); interfaces];
+        Self { of_interfaces, mask: ecmp.mask(), ..Self::default() }
     }
 
     pub(super) fn set_action(&mut self, next_hop: NextHop, action: Action) {
@@ -72,7 +75,7 @@ impl State {
             Some(Action::Drop) => Err(Reason::Blackhole),
             Some(Action::Forward(legs)) => {
                 // The number of legs is a power of two.
-                let leg = (mixed(flow) >> 32) as usize & legs.len().wrapping_sub(1);
+                let leg = (mixed(flow ^ self.mask) >> 32) as usize & legs.len().wrapping_sub(1);
                 let id = legs.get(leg).ok_or(Reason::Unresolved)?;
                 self.adjacencies.get(id.0 as usize).copied().flatten().ok_or(Reason::Unresolved)
             }
@@ -116,9 +119,9 @@ pub(super) struct Shared {
 }
 
 impl Shared {
-    pub(super) fn new(interfaces: usize) -> Self {
+    pub(super) fn new(interfaces: usize, ecmp: Ecmp) -> Self {
         Self {
-            state: Mutex::new(State::new(interfaces)),
+            state: Mutex::new(State::new(interfaces, ecmp)),
             batch: AtomicU64::new(0),
             stop: AtomicBool::new(false),
         }
@@ -152,7 +155,7 @@ mod tests {
 
     #[test]
     fn a_flow_goes_to_one_leg_and_flows_to_all() {
-        let mut state = State::new(1);
+        let mut state = State::new(1, Ecmp::default());
         for interface in [1, 2] {
             let adjacency = Adjacency::Resolved {
                 interface,

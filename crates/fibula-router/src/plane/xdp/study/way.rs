@@ -95,7 +95,7 @@ impl Way {
         }
         let sample_rate = if self.samples() { SAMPLED } else { 0 };
         let interfaces = vec![attachment];
-        Ok(Options { name: "study".into(), interfaces, mode: Mode::Unattached, acls, sample_rate })
+        Ok(Options { acls, sample_rate, ..Options::new("study", interfaces, Mode::Unattached) })
     }
 }
 
