@@ -10,7 +10,7 @@
 //!                      └──────────────────────┘
 //! ```
 //! The router's kernel forwards nothing (`forward_by_plane_alone`), so what arrives was forwarded
-//! by the plane. It takes root and Debian's package `frr`, and is skipped elsewhere.
+//! by the plane. It takes root, and zebra Debian's package `frr`; it is skipped elsewhere.
 //! `common/lab.rs` draws all of the namespaces.
 #![cfg(target_os = "linux")]
 
@@ -19,6 +19,9 @@ mod daemons;
 
 use common::lab::Lab;
 use daemons::{Frr, Shared, ask, router, wait};
+use fibula::{IpPrefix, Prefix};
+use fibula_router::feed::{Feed, writer};
+use fibula_router::message::{Event, Leg, Target};
 use fibula_router::plane::xdp::Mode;
 use std::io::{Read, Write};
 use std::net::{IpAddr, Ipv4Addr, TcpListener, TcpStream, UdpSocket};
@@ -112,6 +115,56 @@ fn packets_follow_zebras_routes() {
     lab.ip("s", "link set s0 up");
     lab.ip("s", "route add default via 10.2.0.1");
     wait("the server answers with its new address", || answers(&lab));
+    queue.fill(|batch| batch.is_last = true);
+    applier.join().unwrap();
+    lab.detach();
+}
+
+/// Tells a router by FPM of `count` routes that no packet takes, and of those that packets take.
+fn tell(lab: &Lab, mut zebra: &TcpStream, count: u32, has_theirs: bool) {
+    let route = |prefix: IpPrefix, by: &str, gateway: Ipv4Addr| {
+        let leg = Leg { interface: lab.index("r", by), gateway: Some(gateway.into()), weight: 1 };
+        let target = Some(Target::Legs([leg].into()));
+        writer::frame(&[Event::Route { table: 254, prefix, metric: 20, protocol: 186, target }])
+    };
+    let others = (0..count).map(|n| Prefix::<u32>::containing(100 << 24 | n << 8, 24).into());
+    let to_client = ("10.1.0.0/24".parse().unwrap(), "r0", CLIENT);
+    let to_server = ("10.64.0.0/10".parse().unwrap(), "r1", Ipv4Addr::new(10, 2, 0, 2));
+    let theirs = [to_client, to_server].into_iter().filter(|_| has_theirs);
+    let all = others.map(|prefix| (prefix, "r1", to_server.2)).chain(theirs);
+    let frames: Vec<u8> = all.flat_map(|(prefix, by, gateway)| route(prefix, by, gateway)).collect();
+    zebra.write_all(&frames).unwrap();
+}
+
+#[test]
+fn ten_routes_of_a_zebra_and_a_router_that_both_began_again_replace_no_full_table() {
+    let Some(lab) = Lab::new("both") else { return };
+    lab.ip("r", "route del 10.64.0.0/10");
+    echo(&lab);
+    lab.forward_by_plane_alone();
+    let begin = || {
+        let queue = Shared::default();
+        let (server, applier) = lab.inside("r", || router(lab.open(Mode::Native), QUIET, &queue));
+        let zebra = lab.inside("r", || TcpStream::connect(server.tcp_address().unwrap()).unwrap());
+        (queue, applier, zebra)
+    };
+    let (queue, applier, zebra) = begin();
+    tell(&lab, &zebra, 500, true);
+    wait("the server answers", || answers(&lab));
+    queue.fill(|batch| batch.is_last = true);
+    applier.join().unwrap();
+    drop(zebra);
+
+    let (queue, applier, zebra) = begin();
+    tell(&lab, &zebra, 10, false);
+    thread::sleep(5 * QUIET);
+    let status = ask(&queue, |control| control.status());
+    let fpm = status.feeds.iter().find(|feed| feed.feed == Feed::Fpm).unwrap();
+    assert_eq!((status.forwarding, fpm.heard, fpm.wanted), (false, 10, 251));
+    assert!(answers(&lab), "by the table before");
+    tell(&lab, &zebra, 500, true);
+    wait("the plane is started", || ask(&queue, |control| control.status().forwarding));
+    assert!(answers(&lab), "by the new table");
     queue.fill(|batch| batch.is_last = true);
     applier.join().unwrap();
     lab.detach();
