@@ -11,6 +11,7 @@ use fibula::ErrorKind;
 use fibula::engine::BEST;
 use nix::unistd::{User, geteuid};
 use serde::Deserialize;
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fs;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -125,6 +126,10 @@ pub enum PlaneKind {
     AfXdp,
     /// Nothing does: the tables are kept in memory, to be looked at.
     Memory,
+}
+
+fn usage(text: impl Into<Cow<'static, str>>) -> Error {
+    fibula::Error::new(ErrorKind::Usage, text).into()
 }
 
 /// The feed from zebra.
@@ -255,8 +260,21 @@ impl Config {
     /// Returns what the XDP plane is made from. Reads the files of the ACLs.
     ///
     /// # Errors
-    /// If one cannot be read, or an interface names one that there is not.
+    /// If one cannot be read, an interface names one that there is not, or something is asked for
+    /// that this plane does not have.
     pub fn xdp(&self) -> Result<xdp::Options, Error> {
+        if self.engine != BEST {
+            return Err(usage("the plane `xdp` takes no `engine`: leave it out, or choose `af-xdp`"));
+        }
+        let Sampling { rate, sflow, ipfix, .. } = self.sampling;
+        if (rate > 0) != (sflow.is_some() || ipfix.is_some()) {
+            return Err(usage("`sampling` needs `rate` and a collector, `sflow` or `ipfix`"));
+        }
+        self.common()
+    }
+
+    /// Returns what both planes are made from.
+    fn common(&self) -> Result<xdp::Options, Error> {
         let read = |(name, path): (&String, &PathBuf)| {
             let what = || format!("ACL {name}: {}", path.display());
             let text = fs::read_to_string(path).map_err(|error| Error::io(what(), error))?;
@@ -281,7 +299,7 @@ impl Config {
         let find = |acl: &String| {
             let at = self.acl.keys().position(|known| known == acl).map(u8::try_from);
             let text = || format!("interface {name}: there is no ACL {acl}");
-            at.and_then(Result::ok).ok_or_else(|| fibula::Error::new(ErrorKind::Usage, text()))
+            at.and_then(Result::ok).ok_or_else(|| usage(text()))
         };
         let acl = acl.as_ref().map(find).transpose()?;
         Ok(xdp::Attachment { table, tags: vlan, urpf, acl, ..xdp::Attachment::of(name.as_str()) })
@@ -292,12 +310,13 @@ impl Config {
     /// # Errors
     /// As [`xdp`](Self::xdp).
     pub fn sockets(&self) -> Result<sockets::Options, Error> {
-        let xdp::Options { interfaces, mode, sample_rate, .. } = self.xdp()?;
-        if sample_rate > 0 {
-            let text = "the plane `af-xdp` takes no samples: leave out `sampling.rate`";
-            return Err(fibula::Error::new(ErrorKind::Usage, text).into());
+        if self.sampling != Sampling::default() {
+            return Err(usage("the plane `af-xdp` takes no samples: leave out `sampling`"));
         }
-        Ok(sockets::Options { interfaces, mode, engine: self.engine.clone(), ecmp: self.ecmp })
+        let xdp::Options { interfaces, mode, ecmp, .. } = self.common()?;
+        let options = sockets::Options { interfaces, mode, engine: self.engine.clone(), ecmp };
+        options.check()?;
+        Ok(options)
     }
 
     /// Returns the settings of the control.
@@ -373,6 +392,29 @@ mod tests {
         assert!(error.starts_with("ACL in, line 1: expected ip"), "{error}");
         fs::remove_file(&path).unwrap();
         assert!(parse("in").unwrap_err().to_string().starts_with("ACL in: "));
+    }
+
+    #[test]
+    fn what_a_plane_does_not_have_is_refused() {
+        let refused = |text: &str| {
+            let config = Config::parse(text).unwrap();
+            let made = [config.xdp().map(drop), config.sockets().map(drop)];
+            made.map(|made| made.err().map(|error| error.to_string()))
+        };
+        let of_sockets = |what: &str| [None, Some(format!("interface a: the plane `af-xdp` has no {what}"))];
+        assert_eq!(refused("interfaces = ['a']\n[ecmp]\nseed = 1"), [None, None]);
+        assert_eq!(refused("interfaces = [{ name = 'a', vlan = [7] }]"), of_sockets("VLANs"));
+        assert_eq!(refused("interfaces = [{ name = 'a', urpf = 'loose' }]"), of_sockets("`urpf`"));
+        let acl = "interfaces = [{ name = 'a', acl = 'in' }]\nacl.in = '/dev/null'";
+        assert_eq!(refused(acl), of_sockets("ACLs"));
+        let samples = Some("the plane `af-xdp` takes no samples: leave out `sampling`".to_owned());
+        let rate = "[sampling]\nrate = 1\n";
+        assert_eq!(refused(&format!("{rate}ipfix = '192.0.2.9:4739'")), [None, samples.clone()]);
+        let half = Some("`sampling` needs `rate` and a collector, `sflow` or `ipfix`".to_owned());
+        assert_eq!(refused(rate), [half.clone(), samples.clone()]);
+        assert_eq!(refused("[sampling]\nsflow = '192.0.2.9:6343'"), [half, samples]);
+        let [engine, none] = refused("engine = 'poptrie'");
+        assert!(engine.unwrap().starts_with("the plane `xdp` takes no `engine`") && none.is_none());
     }
 
     #[test]

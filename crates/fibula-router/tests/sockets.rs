@@ -22,7 +22,7 @@ use crossing::{
 };
 use fibula::NextHop;
 use fibula_router::plane::xdp::sockets::{AfXdp, Options};
-use fibula_router::plane::xdp::{Attachment, Ecmp, Mode, Reason};
+use fibula_router::plane::xdp::{Attachment, Ecmp, Mode, Reason, check_sockets};
 use fibula_router::plane::{Action, AdjacencyId, Plane};
 use nix::sys::socket::{AddressFamily, SockFlag, SockProtocol, SockType, socket};
 use std::io::{BufRead, BufReader};
@@ -106,6 +106,26 @@ fn tcp_and_ping_cross_the_router_by_any_engine_in_both_modes() {
     }
     // The kernel forwards again.
     transfer(&lab, "10.2.0.2", 1 << 20);
+}
+
+#[test]
+fn an_interface_whose_frames_come_in_by_others_is_refused() {
+    let Some(lab) = Lab::new("xskbr") else { return };
+    for line in ["link add b0 type bridge", "link set r0 master b0", "link set b0 up"] {
+        lab.ip("r", line);
+    }
+    for (interface, wrong) in [
+        ("b0", "its frames come in by other interfaces"),
+        ("r0", "it is a port of b0, which has its packets"),
+    ] {
+        let (interfaces, ecmp) = (vec![Attachment::of(interface)], Ecmp::default());
+        let options = Options { interfaces, mode: Mode::Native, engine: "best".into(), ecmp };
+        let findings = lab.inside("r", || check_sockets(&options));
+        let found = findings.into_iter().find(|finding| finding.what == format!("interface {interface}"));
+        assert_eq!(found.unwrap().wrong.as_deref(), Some(wrong));
+        let error = lab.inside("r", || AfXdp::open(options).unwrap_err().to_string());
+        assert_eq!(error, format!("interface {interface}: {wrong}"));
+    }
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! [`check`]: what a machine lacks for the plane, without touching anything.
 
 use super::drivers::{longest_sent, runs_programs};
+use super::interfaces::Interface;
 use super::{Attachment, Mode, Options, interfaces, sockets};
 use crate::Error;
 use crate::feed::kernel;
@@ -41,7 +42,8 @@ pub fn check_sockets(options: &sockets::Options) -> Vec<Finding> {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     findings.extend(capabilities(&status, &CAPABILITIES));
     findings.extend(capabilities(&status, &SOCKETS_CAPABILITY));
-    findings.extend(interfaces(&options.interfaces, options.mode));
+    let find: Find = |links, attachment| interfaces::resolve_device(links, attachment).map(Vec::from);
+    findings.extend(interfaces(&options.interfaces, options.mode, find));
     findings
 }
 
@@ -53,9 +55,12 @@ pub fn check(options: &Options) -> Vec<Finding> {
     findings.extend((options.mode != Mode::Unattached).then(file_system));
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     findings.extend(capabilities(&status, &CAPABILITIES));
-    findings.extend(interfaces(&options.interfaces, options.mode));
+    findings.extend(interfaces(&options.interfaces, options.mode, interfaces::resolve));
     findings
 }
+
+/// Finds the devices of an interface that packets come in by, or says what is wrong with it.
+type Find = fn(&BTreeMap<u32, Link>, &Attachment) -> Result<Vec<Interface>, String>;
 
 fn finding(what: impl Into<String>, is_well: bool, wrong: impl Into<String>) -> Finding {
     Finding { what: what.into(), wrong: (!is_well).then(|| wrong.into()), note: None }
@@ -89,19 +94,24 @@ fn capabilities(status: &str, wanted: &[(&str, u32, u32)]) -> Vec<Finding> {
 }
 
 /// Looks at the ways in, and at the interfaces that packets may leave by: those that are up.
-fn interfaces(attachments: &[Attachment], mode: Mode) -> Vec<Finding> {
+fn interfaces(attachments: &[Attachment], mode: Mode, find: Find) -> Vec<Finding> {
     let links = kernel::links();
     let mut findings: Vec<Finding> =
-        attachments.iter().map(|attachment| way_in(attachment, mode, &links)).collect();
+        attachments.iter().map(|attachment| way_in(attachment, mode, find, &links)).collect();
     if mode == Mode::Native {
         findings.extend(links.iter().flatten().filter_map(|(&index, link)| way_out(index, link)));
     }
     findings
 }
 
-fn way_in(attachment: &Attachment, mode: Mode, links: &Result<BTreeMap<u32, Link>, Error>) -> Finding {
+fn way_in(
+    attachment: &Attachment,
+    mode: Mode,
+    find: Find,
+    links: &Result<BTreeMap<u32, Link>, Error>,
+) -> Finding {
     let found = match links {
-        Ok(links) => interfaces::resolve(links, attachment),
+        Ok(links) => find(links, attachment),
         Err(error) => Err(error.to_string()),
     };
     let has_none = |index: u32| mode == Mode::Native && runs_programs(index) == Some(false);

@@ -69,9 +69,7 @@ impl Interface {
     pub(super) fn find(name: &str, table: u32) -> Result<Self, Error> {
         let failed = |wrong: String| Error::io(format!("interface {name}"), std::io::Error::other(wrong));
         let attachment = Attachment { table, ..Attachment::of(name) };
-        let mut found = resolve(&kernel::links()?, &attachment).map_err(failed)?;
-        let only = found.pop().filter(|interface| found.is_empty() && interface.index == interface.routed);
-        only.ok_or_else(|| failed("its frames come in by other interfaces".into()))
+        resolve_device(&kernel::links()?, &attachment).map(|[device]| device).map_err(failed)
     }
 
     /// Returns the key of its VLAN in the program's map; `None` if it is no VLAN.
@@ -170,6 +168,16 @@ pub(super) fn resolve(
         })
     };
     devices.into_iter().map(interface).collect()
+}
+
+/// As [`resolve`], for an interface that is a device with frames of its own.
+pub(super) fn resolve_device(
+    links: &BTreeMap<u32, Link>,
+    attachment: &Attachment,
+) -> Result<[Interface; 1], String> {
+    let found = <[Interface; 1]>::try_from(resolve(links, attachment)?).ok();
+    let device = found.filter(|[device]| device.index == device.routed);
+    device.ok_or_else(|| "its frames come in by other interfaces".into())
 }
 
 /// Returns the devices that have the frames of an interface, each with the tags of the frames.

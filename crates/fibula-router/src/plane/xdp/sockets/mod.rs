@@ -69,6 +69,24 @@ pub struct Options {
     pub ecmp: Ecmp,
 }
 
+impl Options {
+    /// Refuses what an interface asks for and this plane does not have.
+    ///
+    /// # Errors
+    /// If there is something. The error names both.
+    pub fn check(&self) -> Result<(), Error> {
+        for Attachment { interface, tags, urpf, acl, .. } in &self.interfaces {
+            let asked =
+                [("VLANs", !tags.is_empty()), ("`urpf`", *urpf != ReversePath::Off), ("ACLs", acl.is_some())];
+            if let Some((what, _)) = asked.into_iter().find(|asked| asked.1) {
+                let text = format!("interface {interface}: the plane `af-xdp` has no {what}");
+                return Err(fibula::Error::new(ErrorKind::Usage, text).into());
+            }
+        }
+        Ok(())
+    }
+}
+
 /// A neighbour that is resolved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Neighbour {
@@ -123,22 +141,14 @@ impl AfXdp {
     /// Prepares a plane: loads its programs, and attaches nothing yet.
     ///
     /// # Errors
-    /// If an interface or the engine does not exist, there are more than 255 interfaces, or the
-    /// kernel fails.
+    /// If an interface or the engine does not exist, there are more than 255 interfaces, one asks
+    /// for what this plane does not have, or the kernel fails.
     pub fn open(options: Options) -> Result<Self, Error> {
+        options.check()?;
         let max = u64::from(PORT_MAX);
         Limit::check("interfaces", options.interfaces.len() as u64, max).map_err(fibula::Error::from)?;
         let mut interfaces = Vec::with_capacity(options.interfaces.len());
         for (attachment, port) in options.interfaces.iter().zip(1..) {
-            if !attachment.tags.is_empty() {
-                let text = format!("{}: the plane `af-xdp` has no VLANs", attachment.interface);
-                return Err(fibula::Error::new(ErrorKind::Usage, text).into());
-            }
-            if attachment.urpf != ReversePath::Off || attachment.acl.is_some() {
-                let text =
-                    format!("{}: the plane `af-xdp` has neither `urpf` nor `acl`", attachment.interface);
-                return Err(fibula::Error::new(ErrorKind::Usage, text).into());
-            }
             let interface = Interface::find(&attachment.interface, attachment.table)?;
             interfaces.push(Interface { port, ..interface });
         }
