@@ -15,7 +15,8 @@ pub(crate) const FEATURES: [&str; 2] = [
 
 /// The crates that need Arrow, HTTP, the kernel's programs, cards or others' engines. What they
 /// need takes longer to compile than everything else.
-pub(crate) const LARGE: [&str; 7] = [
+pub(crate) const LARGE: [&str; 8] = [
+    "fibula-access",
     "fibula-arrow",
     "fibula-duckdb",
     "fibula-gpu",

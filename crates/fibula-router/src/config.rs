@@ -9,6 +9,7 @@ use crate::plane::xdp::{self, Ecmp, sockets};
 use crate::routes::MAIN;
 use fibula::ErrorKind;
 use fibula::engine::BEST;
+use fibula_access::{TlsAcceptor, Token};
 use nix::unistd::{User, geteuid};
 use serde::Deserialize;
 use std::borrow::Cow;
@@ -24,8 +25,8 @@ use std::time::Duration;
 pub struct Config {
     /// The socket that `fibula router status` and its neighbours ask.
     pub socket: PathBuf,
-    /// Where `/metrics` is served for Prometheus; nowhere if left out.
-    pub metrics: Option<SocketAddr>,
+    /// What is served for Prometheus.
+    pub metrics: Metrics,
     /// zebra's feed.
     pub fpm: Fpm,
     /// The kernel's feed.
@@ -95,7 +96,7 @@ impl Default for Config {
     fn default() -> Self {
         Self {
             socket: PathBuf::from(SOCKET),
-            metrics: None,
+            metrics: Metrics::default(),
             fpm: Fpm::default(),
             kernel: Kernel::default(),
             table: None,
@@ -126,6 +127,40 @@ pub enum PlaneKind {
     AfXdp,
     /// Nothing does: the tables are kept in memory, to be looked at.
     Memory,
+}
+
+/// `/metrics` for Prometheus.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Metrics {
+    /// Where it is served; nowhere if left out.
+    pub listen: Option<SocketAddr>,
+    /// A file whose first line is the token that requests must carry.
+    pub token_file: Option<PathBuf>,
+    /// A file with a certificate's chain, in PEM. Then TLS is spoken.
+    pub tls_cert: Option<PathBuf>,
+    /// A file with its key.
+    pub tls_key: Option<PathBuf>,
+}
+
+impl Metrics {
+    /// Reads the files that say who may ask.
+    ///
+    /// # Errors
+    /// If one cannot be used, or has no use without another key.
+    pub fn access(&self) -> Result<(Option<TlsAcceptor>, Option<Token>), Error> {
+        let Self { listen, token_file, tls_cert, tls_key } = self;
+        let tls = match (tls_cert, tls_key) {
+            (Some(chain), Some(key)) => Some(fibula_access::acceptor(chain, key)?),
+            (None, None) => None,
+            _ => return Err(usage("`metrics.tls_cert` and `metrics.tls_key` need each other")),
+        };
+        let token = token_file.as_deref().map(Token::read).transpose()?;
+        if listen.is_none() && (tls.is_some() || token.is_some()) {
+            return Err(usage("`metrics` needs `listen`, an address"));
+        }
+        Ok((tls, token))
+    }
 }
 
 fn usage(text: impl Into<Cow<'static, str>>) -> Error {
@@ -346,7 +381,7 @@ mod tests {
 
     #[test]
     fn every_key_is_read() {
-        let text = "socket = '/run/a'\nmetrics = '[::1]:9629'\nplane = 'xdp'\nname = 'edge'\n\
+        let text = "socket = '/run/a'\nmetrics.listen = '[::1]:9629'\nplane = 'xdp'\nname = 'edge'\n\
             interfaces = ['eth0', { name = 'eth1', table = 100 }, \
             { name = 'eth1', table = 7, vlan = [10, 20] }, { name = 'eth2', urpf = 'strict' }]\nmode = 'generic'\n\
             [fpm]\nlisten = '127.0.0.1:2621'\nquiet_s = 2.5\nleast = 9\nusers = ['7', 'root']\n\
@@ -415,6 +450,18 @@ mod tests {
         assert_eq!(refused("[sampling]\nsflow = '192.0.2.9:6343'"), [half, samples]);
         let [engine, none] = refused("engine = 'poptrie'");
         assert!(engine.unwrap().starts_with("the plane `xdp` takes no `engine`") && none.is_none());
+    }
+
+    #[test]
+    fn who_may_ask_is_read_or_refused() {
+        let metrics = |text: &str| Config::parse(text).unwrap().metrics.access().map(drop);
+        let refused = |text: &str| metrics(text).unwrap_err().to_string();
+        assert!(metrics("metrics.listen = '[::1]:9629'").is_ok());
+        let one = refused("metrics = { listen = '[::1]:9629', tls_cert = '/none' }");
+        assert_eq!(one, "`metrics.tls_cert` and `metrics.tls_key` need each other");
+        let none = "metrics = { listen = '[::1]:9629', token_file = '/none' }";
+        assert!(refused(none).starts_with("/none: "));
+        assert_eq!(refused("metrics.token_file = '/etc/passwd'"), "`metrics` needs `listen`, an address");
     }
 
     #[test]

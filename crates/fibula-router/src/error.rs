@@ -13,6 +13,10 @@ pub enum Error {
     #[cfg(feature = "daemon")]
     #[error(transparent)]
     File(#[from] fibula_io::Error),
+    /// A file that says who may read the metrics.
+    #[cfg(all(feature = "daemon", target_os = "linux"))]
+    #[error(transparent)]
+    Access(#[from] fibula_access::Error),
     /// The kernel refused something.
     #[error("{what}: {error}")]
     System {

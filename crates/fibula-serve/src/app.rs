@@ -6,7 +6,8 @@ use crate::files::{Failure, Followed};
 use crate::metrics::Metrics;
 use crate::refusal::Refusal;
 use crate::served::Served;
-use crate::{Error, Settings, token};
+use crate::{Error, Settings};
+use fibula_access::Token;
 use fibula_io::Source;
 use fibula_io::rov::Vrps;
 use fibula_io::table::{ReadOptions, read};
@@ -26,7 +27,7 @@ pub(crate) struct App {
     pub(crate) files: Vec<(String, Followed<Served>)>,
     pub(crate) feeds: Feeds,
     pub(crate) vrps: Option<Followed<Vrps>>,
-    pub(crate) token: Option<token::Token>,
+    pub(crate) token: Option<Token>,
     pub(crate) metrics: Metrics,
     pub(crate) events: Events,
     pub(crate) pictures: Pictures,
@@ -60,7 +61,7 @@ impl App {
             files.push((name.clone(), followed.map_err(Error::new)?));
         }
         let vrps = settings.vrps.clone().map(|path| Followed::open(path, |path, _| payloads(path)));
-        let token = settings.token_file.as_deref().map(token::Token::read).transpose()?;
+        let token = settings.token_file.as_deref().map(Token::read).transpose().map_err(Error::new)?;
         let (wake, woken) = channel();
         let app = Arc::new(Self {
             vrps: vrps.transpose().map_err(Error::new)?,

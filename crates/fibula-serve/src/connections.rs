@@ -4,6 +4,7 @@ use crate::app::App;
 use axum::Router;
 use axum::body::{Body, Bytes};
 use axum::http::{Request, Response};
+use fibula_access::TlsAcceptor;
 use hyper::body::{Frame, Incoming, SizeHint};
 use hyper::server::conn::http1;
 use hyper::service::{Service, service_fn};
@@ -17,7 +18,6 @@ use std::time::{Duration, Instant};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::{AbortHandle, JoinSet};
-use tokio_rustls::TlsAcceptor;
 
 /// The most bytes of a connection that wait to be understood or sent: the greatest length of a
 /// request's head, too.

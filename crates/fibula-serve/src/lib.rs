@@ -35,8 +35,6 @@ mod routes;
 mod rov;
 mod served;
 mod stream;
-mod tls;
-mod token;
 
 pub use error::Error;
 pub use routes::{ROUTES, Route};
@@ -44,6 +42,7 @@ pub use routes::{ROUTES, Route};
 use app::App;
 use axum::Router;
 use fibula::{IpPrefix, NextHopInfo};
+use fibula_access::TlsAcceptor;
 use fibula_io::table::ReadOptions;
 use fibula_page::plain_name;
 use std::net::SocketAddr;
@@ -130,7 +129,7 @@ pub struct Server {
     app: Arc<App>,
     router: Router,
     listener: TcpListener,
-    tls: Option<tokio_rustls::TlsAcceptor>,
+    tls: Option<TlsAcceptor>,
 }
 
 /// Asks a running service for something. It may be cloned, and used from any thread.
@@ -160,7 +159,8 @@ impl Server {
     /// # Panics
     /// Outside of a runtime of tokio.
     pub fn bind(settings: Settings, address: SocketAddr) -> Result<Self, Error> {
-        let tls = settings.tls.as_ref().map(|(chain, key)| tls::acceptor(chain, key)).transpose()?;
+        let tls = settings.tls.as_ref().map(|(chain, key)| fibula_access::acceptor(chain, key)).transpose();
+        let tls = tls.map_err(Error::new)?;
         // Before the tables are read, which may take long: a port that is taken is told at once.
         let listener = listen(address);
         let listener = listener.map_err(|error| Error::new(format_args!("{address}: {error}")))?;

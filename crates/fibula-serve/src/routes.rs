@@ -12,6 +12,7 @@ use axum::http::{HeaderValue, StatusCode};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodRouter, get};
+use fibula_access::Token;
 use std::sync::Arc;
 use std::time::Instant;
 use tower_http::catch_panic::CatchPanicLayer;
@@ -119,12 +120,13 @@ struct Gate {
 async fn pass(State(gate): State<Arc<Gate>>, request: Request, next: Next) -> Response {
     let begin = Instant::now();
     let permitted = match &gate.app.token {
-        Some(token) if !gate.is_open => token.check(request.headers()),
-        _ => Ok(()),
+        Some(token) if !gate.is_open => token.is_in(request.headers()),
+        _ => true,
     };
-    let mut response = match permitted {
-        Ok(()) => next.run(request).await,
-        Err(refusal) => refusal.into_response(),
+    let mut response = if permitted {
+        next.run(request).await
+    } else {
+        Refusal::new(StatusCode::UNAUTHORIZED, Token::EXPECTED).into_response()
     };
     let headers = response.headers_mut();
     headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));

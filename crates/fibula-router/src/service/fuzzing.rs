@@ -39,6 +39,11 @@ static ROUTER: LazyLock<Shared<Memory>> = LazyLock::new(|| {
 static RUNTIME: LazyLock<Runtime> =
     LazyLock::new(|| Builder::new_current_thread().enable_all().build().expect("a runtime of this thread"));
 
+static PAGE: LazyLock<Arc<http::Page>> = LazyLock::new(|| {
+    let make = Box::new(|| Some("it is here".into()));
+    Arc::new(http::Page { path: "/page", kind: "text/plain", token: None, make })
+});
+
 /// Returns the answers to the questions of a peer of the socket: a line for each.
 ///
 /// # Panics
@@ -62,7 +67,7 @@ pub fn http(requests: &[u8]) -> Vec<u8> {
     server.set_nonblocking(true).expect("a socket that never waits");
     RUNTIME.block_on(async {
         let server = tokio::net::UnixStream::from_std(server).expect("a runtime with sockets");
-        http::connection(server, "/page", "text/plain", Arc::new(|| Some("it is here".into()))).await;
+        http::connection(server, Arc::clone(&PAGE)).await;
     });
     let mut answers = Vec::new();
     // What the server did not read is an error here, after its answer.

@@ -1,11 +1,12 @@
-//! A server of one page by HTTP/1.1, for anybody who may connect: hyper, with a limit on everything
-//! that a peer can make long.
+//! A server of one page by HTTP/1.1, for anybody who may connect and has the token if there is one:
+//! hyper, with a limit on everything that a peer can make long.
 //!
 //! A connection answers one request and ends. A body is never read. Where there are as many
 //! connections as may be, a new one ends the oldest, so peers that say nothing keep nobody out.
 
+use fibula_access::{TlsAcceptor, Token};
 use hyper::body::Incoming;
-use hyper::header::{ALLOW, CONTENT_TYPE};
+use hyper::header::{ALLOW, CONTENT_TYPE, WWW_AUTHENTICATE};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
@@ -36,19 +37,23 @@ const TIME: Duration = Duration::from_secs(30);
 /// How many threads make pages.
 const THREADS: usize = 2;
 
-/// A page that is made whenever it is asked for; `None` if it cannot be made now.
-pub(super) type Page = Arc<dyn Fn() -> Option<String> + Send + Sync>;
+/// A page that is made whenever it is asked for.
+pub(super) struct Page {
+    pub(super) path: &'static str,
+    /// The type of the text.
+    pub(super) kind: &'static str,
+    /// What requests must carry.
+    pub(super) token: Option<Token>,
+    /// Makes the text; `None` if that cannot be done now.
+    pub(super) make: Box<dyn Fn() -> Option<String> + Send + Sync>,
+}
 
-/// Serves a page of a type at a path, in a thread of its own, as long as the process lives.
+/// Serves a page in a thread of its own, as long as the process lives.
 ///
 /// # Errors
 /// If there is no thread for it.
-pub(super) fn serve(
-    listener: TcpListener,
-    path: &'static str,
-    kind: &'static str,
-    page: Page,
-) -> io::Result<()> {
+pub(super) fn serve(listener: TcpListener, tls: Option<TlsAcceptor>, page: Page) -> io::Result<()> {
+    let page = Arc::new(page);
     listener.set_nonblocking(true)?;
     let runtime = Builder::new_current_thread().enable_all().max_blocking_threads(THREADS).build()?;
     let accept = async move {
@@ -64,7 +69,14 @@ pub(super) fn serve(
             if connections.len() >= CONNECTIONS {
                 connections.pop_front().inspect(AbortHandle::abort);
             }
-            let served = connection(stream, path, kind, Arc::clone(&page));
+            let (tls, page) = (tls.clone(), Arc::clone(&page));
+            let served = async move {
+                let Some(tls) = tls else { return connection(stream, page).await };
+                // Who does not speak TLS, or not in time, has no connection.
+                if let Ok(Ok(stream)) = tokio::time::timeout(HEAD_TIME, tls.accept(stream)).await {
+                    connection(stream, page).await;
+                }
+            };
             connections.push_back(tokio::spawn(served).abort_handle());
         }
     };
@@ -78,13 +90,8 @@ pub(super) fn serve(
 }
 
 /// Serves a connection, to its end or for as long as it may take.
-pub(super) async fn connection(
-    stream: impl AsyncRead + AsyncWrite + Unpin,
-    path: &'static str,
-    kind: &'static str,
-    page: Page,
-) {
-    let answer = service_fn(move |request| answer(request, path, kind, Arc::clone(&page)));
+pub(super) async fn connection(stream: impl AsyncRead + AsyncWrite + Unpin, page: Arc<Page>) {
+    let answer = service_fn(move |request| answer(request, Arc::clone(&page)));
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(HEAD_TIME)
@@ -101,21 +108,21 @@ pub(super) async fn connection(
 }
 
 /// Answers a request.
-async fn answer(
-    request: Request<Incoming>,
-    path: &str,
-    kind: &'static str,
-    page: Page,
-) -> Result<Response<String>, hyper::http::Error> {
+async fn answer(request: Request<Incoming>, page: Arc<Page>) -> Result<Response<String>, hyper::http::Error> {
     let empty = |status| Response::builder().status(status).body(String::new());
-    if request.uri().path() != path {
+    if page.token.as_ref().is_some_and(|token| !token.is_in(request.headers())) {
+        let response = Response::builder().status(StatusCode::UNAUTHORIZED);
+        return response.header(WWW_AUTHENTICATE, "Bearer").body(Token::EXPECTED.into());
+    }
+    if request.uri().path() != page.path {
         return empty(StatusCode::NOT_FOUND);
     }
     if request.method() != Method::GET && request.method() != Method::HEAD {
         let response = Response::builder().status(StatusCode::METHOD_NOT_ALLOWED);
         return response.header(ALLOW, "GET, HEAD").body(String::new());
     }
-    match tokio::task::spawn_blocking(move || page()).await {
+    let kind = page.kind;
+    match tokio::task::spawn_blocking(move || (page.make)()).await {
         Ok(Some(text)) => Response::builder().header(CONTENT_TYPE, kind).body(text),
         Ok(None) | Err(_) => empty(StatusCode::SERVICE_UNAVAILABLE),
     }
@@ -124,13 +131,22 @@ async fn answer(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rustls::pki_types::pem::PemObject;
+    use rustls::pki_types::{CertificateDer, ServerName};
+    use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
     use std::io::{Read, Write};
     use std::net::{SocketAddr, TcpStream};
+    use std::path::Path;
 
     fn server() -> SocketAddr {
+        server_with(None, None)
+    }
+
+    fn server_with(tls: Option<TlsAcceptor>, token: Option<Token>) -> SocketAddr {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
-        serve(listener, "/page", "text/plain", Arc::new(|| Some("it is here".into()))).unwrap();
+        let make = Box::new(|| Some("it is here".into()));
+        serve(listener, tls, Page { path: "/page", kind: "text/plain", token, make }).unwrap();
         address
     }
 
@@ -160,6 +176,50 @@ mod tests {
             assert!(first.starts_with(&format!("HTTP/1.1 {status}")), "{request:.60}: {answer}");
         }
         assert!(ask(address, b"GET /page HTTP/1.1\r\n\r\n").ends_with("\r\n\r\nit is here"));
+    }
+
+    #[test]
+    fn without_the_token_nothing_is_told() {
+        let path = std::env::temp_dir().join(format!("fibula-token-{}", std::process::id()));
+        std::fs::write(&path, "0123456789abcdef\n").unwrap();
+        let address = server_with(None, Some(Token::read(&path).unwrap()));
+        std::fs::remove_file(path).unwrap();
+        let ask =
+            |header: &str, path| ask(address, format!("GET {path} HTTP/1.1\r\n{header}\r\n").as_bytes());
+        for header in
+            ["", "Authorization: Bearer 0123456789abcdeX\r\n", "Authorization: 0123456789abcdef\r\n"]
+        {
+            for path in ["/page", "/other"] {
+                let answer = ask(header, path);
+                assert!(answer.starts_with("HTTP/1.1 401") && !answer.contains("here"), "{answer}");
+            }
+        }
+        assert!(ask("Authorization: Bearer 0123456789abcdef\r\n", "/page").ends_with("it is here"));
+    }
+
+    #[test]
+    fn tls_is_spoken_and_nothing_else() {
+        let of =
+            |name| Path::new(env!("CARGO_MANIFEST_DIR")).join("../fibula-serve/tests/fixtures").join(name);
+        let (chain, key) = (of("certificate.pem"), of("key.pem"));
+        let address = server_with(Some(fibula_access::acceptor(&chain, &key).unwrap()), None);
+        let mut roots = RootCertStore::empty();
+        roots.add(CertificateDer::from_pem_file(chain).unwrap()).unwrap();
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let config = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
+        let config = config.unwrap().with_root_certificates(roots).with_no_client_auth();
+        let name = ServerName::try_from("localhost").unwrap();
+        let connection = ClientConnection::new(Arc::new(config), name).unwrap();
+        let mut stream = StreamOwned::new(connection, TcpStream::connect(address).unwrap());
+        stream.write_all(b"GET /page HTTP/1.1\r\n\r\n").unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        assert!(answer.ends_with("it is here"), "{answer}");
+        let mut plain = TcpStream::connect(address).unwrap();
+        plain.write_all(b"GET /page HTTP/1.1\r\n\r\n").unwrap();
+        let mut answer = Vec::new();
+        let _ = plain.read_to_end(&mut answer);
+        assert!(!answer.starts_with(b"HTTP"), "{answer:?}");
     }
 
     /// Returns the memory of this process that is resident, in bytes.

@@ -5,6 +5,7 @@ use crate::Error;
 use crate::control::Status;
 use crate::plane::xdp::Reason;
 use crate::plane::{Counter as Counted, Plane};
+use fibula_access::{TlsAcceptor, Token};
 use prometheus_client::encoding::text::encode;
 use prometheus_client::metrics::counter::ConstCounter;
 use prometheus_client::metrics::family::Family;
@@ -12,17 +13,22 @@ use prometheus_client::metrics::gauge::{ConstGauge, Gauge};
 use prometheus_client::registry::{Registry, Unit};
 use std::collections::BTreeMap;
 use std::net::{SocketAddr, TcpListener};
-use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
 /// The type of the text.
 const TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
 /// Serves the metrics at an address.
-pub(super) fn serve<P: Plane + 'static>(address: SocketAddr, queue: Shared<P>) -> Result<(), Error> {
+pub(super) fn serve<P: Plane + 'static>(
+    address: SocketAddr,
+    tls: Option<TlsAcceptor>,
+    token: Option<Token>,
+    queue: Shared<P>,
+) -> Result<(), Error> {
     let system = |error| Error::io(format!("metrics at {address}"), error);
     let listener = TcpListener::bind(address).map_err(system)?;
-    http::serve(listener, "/metrics", TYPE, Arc::new(move || text(&queue))).map_err(system)?;
+    let make = Box::new(move || text(&queue));
+    http::serve(listener, tls, http::Page { path: "/metrics", kind: TYPE, token, make }).map_err(system)?;
     tracing::info!("metrics: listening at {address}");
     Ok(())
 }

@@ -42,8 +42,9 @@ pub fn serve<P: Plane + Send + 'static>(config: &Config, plane: P) -> Result<Con
     let mut control = Control::new(plane, config.settings());
     let queue: Shared<P> = Arc::new(Queue::with_room(config.limits.waiting()));
     let socket = socket::Server::listen(&config.socket, Arc::clone(&queue))?;
-    if let Some(address) = config.metrics {
-        metrics::serve(address, Arc::clone(&queue))?;
+    let (tls, token) = config.metrics.access()?;
+    if let Some(address) = config.metrics.listen {
+        metrics::serve(address, tls, token, Arc::clone(&queue))?;
     }
     let routes = config.kernel.routes.unwrap_or(!config.fpm.enabled);
     let filter = kernel::Filter {

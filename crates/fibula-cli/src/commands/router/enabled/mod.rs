@@ -66,7 +66,7 @@ fn configuration(run: &Run) -> anyhow::Result<Config> {
     if let Some(engine) = &run.engine {
         config.engine.clone_from(engine);
     }
-    config.metrics = run.metrics.or(config.metrics);
+    config.metrics.listen = run.metrics.or(config.metrics.listen);
     if let Some(socket) = &run.socket {
         config.socket.clone_from(socket);
     }
@@ -94,6 +94,7 @@ fn router(run: &Run, output: &Output) -> anyhow::Result<Verdict> {
 
 /// Says what the machine has and lacks for a configuration.
 fn check(config: &Config, output: &Output) -> anyhow::Result<Verdict> {
+    config.metrics.access()?;
     let findings = match config.plane {
         PlaneKind::Memory => Vec::new(),
         PlaneKind::Xdp => xdp::check(&config.xdp()?),
