@@ -10,7 +10,7 @@ use crate::routes::MAIN;
 use fibula::ErrorKind;
 use fibula::engine::BEST;
 use fibula_access::{TlsAcceptor, Token};
-use nix::unistd::{User, geteuid};
+use nix::unistd::{Group, User, geteuid};
 use serde::Deserialize;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -25,6 +25,8 @@ use std::time::Duration;
 pub struct Config {
     /// The socket that `fibula router status` and its neighbours ask.
     pub socket: PathBuf,
+    /// The group whose members may ask too, by name or number.
+    pub socket_group: Option<String>,
     /// What is served for Prometheus.
     pub metrics: Metrics,
     /// zebra's feed.
@@ -96,6 +98,7 @@ impl Default for Config {
     fn default() -> Self {
         Self {
             socket: PathBuf::from(SOCKET),
+            socket_group: None,
             metrics: Metrics::default(),
             fpm: Fpm::default(),
             kernel: Kernel::default(),
@@ -292,6 +295,20 @@ impl Config {
         toml::from_str(text)
     }
 
+    /// Returns the id of the group whose members may ask.
+    ///
+    /// # Errors
+    /// If there is none of its name.
+    pub fn socket_group(&self) -> Result<Option<u32>, Error> {
+        let Some(name) = &self.socket_group else { return Ok(None) };
+        if let Ok(id) = name.parse() {
+            return Ok(Some(id));
+        }
+        let group = Group::from_name(name).map_err(|error| Error::io(format!("group {name}"), error))?;
+        let none = || usage(format!("socket_group: there is no group {name}"));
+        group.map(|group| Some(group.gid.as_raw())).ok_or_else(none)
+    }
+
     /// Returns what the XDP plane is made from. Reads the files of the ACLs.
     ///
     /// # Errors
@@ -462,6 +479,12 @@ mod tests {
         let none = "metrics = { listen = '[::1]:9629', token_file = '/none' }";
         assert!(refused(none).starts_with("/none: "));
         assert_eq!(refused("metrics.token_file = '/etc/passwd'"), "`metrics` needs `listen`, an address");
+        let group = |text: &str| Config::parse(text).unwrap().socket_group();
+        assert_eq!(group("").unwrap(), None);
+        assert_eq!(group("socket_group = '77'").unwrap(), Some(77));
+        assert_eq!(group("socket_group = 'root'").unwrap(), Some(0));
+        let error = group("socket_group = 'none-such'").unwrap_err().to_string();
+        assert_eq!(error, "socket_group: there is no group none-such");
     }
 
     #[test]

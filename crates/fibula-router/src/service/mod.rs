@@ -41,7 +41,7 @@ type Shared<P> = Arc<Queue<Control<P>>>;
 pub fn serve<P: Plane + Send + 'static>(config: &Config, plane: P) -> Result<Control<P>, Error> {
     let mut control = Control::new(plane, config.settings());
     let queue: Shared<P> = Arc::new(Queue::with_room(config.limits.waiting()));
-    let socket = socket::Server::listen(&config.socket, Arc::clone(&queue))?;
+    let socket = socket::Server::listen(&config.socket, config.socket_group()?, Arc::clone(&queue))?;
     let (tls, token) = config.metrics.access()?;
     if let Some(address) = config.metrics.listen {
         metrics::serve(address, tls, token, Arc::clone(&queue))?;

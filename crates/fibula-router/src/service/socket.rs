@@ -11,7 +11,7 @@ use std::collections::VecDeque;
 use std::fs;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{IpAddr, Shutdown};
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{PermissionsExt, chown};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -84,11 +84,23 @@ pub(super) struct Server {
 }
 
 impl Server {
-    /// Listens at a path, where nobody else may. Only the owner of the process may ask.
-    pub(super) fn listen<P: Plane + 'static>(path: &Path, queue: Shared<P>) -> Result<Self, Error> {
+    /// Listens at a path, where nobody else may. The owner of the process may ask, and the members
+    /// of a group.
+    pub(super) fn listen<P: Plane + 'static>(
+        path: &Path,
+        group: Option<u32>,
+        queue: Shared<P>,
+    ) -> Result<Self, Error> {
         let system = |error| Error::io(path.display().to_string(), error);
         let listener = zebra::unix(path).map_err(system)?;
-        fs::set_permissions(path, fs::Permissions::from_mode(0o600)).map_err(system)?;
+        let given = |error| Error::io(format!("give {} to `socket_group`", path.display()), error);
+        // Nobody else may ask meanwhile.
+        let mode = |mode| fs::set_permissions(path, fs::Permissions::from_mode(mode)).map_err(system);
+        mode(0o600)?;
+        if group.is_some() {
+            chown(path, None, group).map_err(given)?;
+            mode(0o660)?;
+        }
         thread::Builder::new()
             .name("socket".into())
             .spawn(move || serve(&listener, &queue))
@@ -214,5 +226,47 @@ impl Client {
             Answer::Error(error) => Err(system(io::Error::other(error))),
             answer => Ok(answer),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plane::memory::Memory;
+    use rustix::process::{Gid, Uid};
+    use rustix::thread::{set_thread_gid, set_thread_groups, set_thread_uid};
+
+    /// Connects as a user of a group, and of other groups.
+    fn connects(path: &Path, user: u32, group: u32, others: &[u32]) -> bool {
+        let others: Vec<Gid> = others.iter().map(|&id| Gid::from_raw(id)).collect();
+        let connect = || {
+            // They are the thread's alone.
+            set_thread_groups(&others).unwrap();
+            set_thread_gid(Gid::from_raw(group)).unwrap();
+            set_thread_uid(Uid::from_raw(user)).unwrap();
+            Client::connect(path).is_ok()
+        };
+        thread::scope(|scope| scope.spawn(connect).join().unwrap())
+    }
+
+    #[test]
+    fn members_of_the_group_may_ask_and_nobody_else() {
+        if !nix::unistd::geteuid().is_root() {
+            eprintln!("skipped: only root is several users");
+            return;
+        }
+        let folder = std::env::temp_dir().join(format!("fibula-socket-{}", std::process::id()));
+        let path = folder.join("router.sock");
+        for (group, member) in [(Some(4711), true), (None, false)] {
+            let server = Server::listen::<Memory>(&path, group, Shared::default()).unwrap();
+            fs::set_permissions(&folder, fs::Permissions::from_mode(0o755)).unwrap();
+            assert!(connects(&path, 0, 0, &[]));
+            assert_eq!(connects(&path, 4001, 4711, &[]), member);
+            assert_eq!(connects(&path, 4001, 4001, &[4002, 4711]), member);
+            assert!(!connects(&path, 4001, 4001, &[4002]));
+            // The one before has ended, and the router starts again.
+            drop(server);
+        }
+        fs::remove_dir(&folder).unwrap();
     }
 }

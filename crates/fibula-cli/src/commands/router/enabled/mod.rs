@@ -95,6 +95,7 @@ fn router(run: &Run, output: &Output) -> anyhow::Result<Verdict> {
 /// Says what the machine has and lacks for a configuration.
 fn check(config: &Config, output: &Output) -> anyhow::Result<Verdict> {
     config.metrics.access()?;
+    config.socket_group()?;
     let findings = match config.plane {
         PlaneKind::Memory => Vec::new(),
         PlaneKind::Xdp => xdp::check(&config.xdp()?),
