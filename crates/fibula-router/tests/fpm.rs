@@ -299,26 +299,48 @@ fn a_group_whose_members_change_costs_no_route() {
     ];
     play(&mut router, 1, &writer::frame(&events), Instant::now()).unwrap();
     let changes = router.counts().changes;
-    let flows: Vec<Flow> = (0..1000_u32)
-        .map(|n| Flow {
-            source: std::net::Ipv4Addr::from(n).into(),
-            ..Flow::to("192.0.2.9".parse().unwrap())
-        })
-        .collect();
-    let before: Vec<Verdict> = flows.iter().map(|flow| router.plane().forward(254, flow)).collect();
+    let before = verdicts(&router, "192.0.2.9");
     // The neighbours are not known, so the verdicts name adjacencies.
     let first = before[0];
     let share = before.iter().filter(|verdict| **verdict == first).count();
     assert!((450..=550).contains(&share), "{share} of 1000 flows take one of two legs");
     let frame = writer::frame(&[object(3, Object::Group([(1, 1)].into()))]);
     tell(&mut router, 1, &frame, Instant::now());
-    let after: Vec<Verdict> = flows.iter().map(|flow| router.plane().forward(254, flow)).collect();
+    let after = verdicts(&router, "192.0.2.9");
     let left = after[0];
     for (before, after) in before.iter().zip(&after) {
         assert_eq!(*after, left, "one leg is left");
         assert!(*before == left || *before != *after);
     }
     assert_eq!(router.counts().changes, changes);
+}
+
+/// Returns the verdict on each of 1,000 flows to an address.
+fn verdicts(router: &support::Router, address: &str) -> Vec<Verdict> {
+    let to = Flow::to(address.parse().unwrap());
+    let flow = |n: u32| Flow { source: std::net::Ipv4Addr::from(n).into(), ..to };
+    (0..1000).map(|n| router.plane().forward(254, &flow(n))).collect()
+}
+
+#[test]
+fn a_route_that_changes_to_fewer_legs_keeps_the_flows_of_those_that_stay() {
+    let legs = ["10.0.0.1", "10.0.0.2", "10.0.0.3"].map(|gateway| leg(2, gateway, 1));
+    let objects = legs.iter().zip(1..).map(|(&leg, id)| object(id, Object::Leg(leg)));
+    let group = |id, members: &[u32]| object(id, Object::Group(members.iter().map(|&id| (id, 1)).collect()));
+    let objects: Vec<Event> = objects.chain([group(7, &[1, 2, 3]), group(8, &[1, 3])]).collect();
+    let lists = [legs.to_vec(), vec![legs[0], legs[2]]].map(|legs| Target::Legs(legs.into()));
+    for [all, fewer] in [lists, [7, 8].map(Target::Object)] {
+        let mut router = router();
+        tell(&mut router, 1, &writer::frame(&objects), Instant::now());
+        tell_more(&mut router, 1, &writer::frame(&[add("192.0.2.0/24", all)]), Instant::now());
+        let before = verdicts(&router, "192.0.2.9");
+        tell_more(&mut router, 1, &writer::frame(&[add("192.0.2.0/24", fewer)]), Instant::now());
+        let after = verdicts(&router, "192.0.2.9");
+        let moved = before.iter().zip(&after).filter(|(before, after)| before != after);
+        let left: Vec<&Verdict> = moved.map(|(before, _)| before).collect();
+        assert!((250..450).contains(&left.len()), "{} flows of one of three legs", left.len());
+        assert!(left.iter().all(|verdict| *verdict == left[0]), "only those of the leg that went");
+    }
 }
 
 /// Changes a frame.
