@@ -12,6 +12,7 @@
 
 #include "acl.h"
 #include "sample.h"
+#include "tunnel.h"
 
 /* A neighbour. */
 struct neighbour {
@@ -109,12 +110,6 @@ const volatile __u32 hashed = L4;
 
 /* What each flow is combined with. */
 const volatile __u64 hash_mask = 0;
-
-/* Whether an IPv4 packet is a part of one, whose ports and payload may be in another part. */
-INLINE int is_part(const struct iphdr *ip)
-{
-    return ip->frag_off & NET16(0x3fff);
-}
 
 /* What tells a packet's flow, mixed. Only next hops of several legs ask for it, so it is not read
  * with the rest of the header. */
@@ -215,7 +210,7 @@ INLINE void *framed(struct xdp_md *ctx, const struct packet *packet, const struc
                     __u32 size)
 {
     int tags = neighbour->vlan ? 1 : 0;
-    int removed = ((int)packet->tags - tags) * (int)sizeof(struct tag);
+    int removed = ((int)packet->tags - tags) * (int)sizeof(struct tag) + (int)packet->outer;
     struct ethhdr *ethernet;
     void *header, *end;
 
@@ -420,13 +415,25 @@ INLINE int forward(struct xdp_md *ctx, lookup4 lookup_ipv4, lookup6 lookup_ipv6)
             if (reason != FORWARDED)
                 return stays(&packet, reason);
         }
+        if (has_tunnels) {
+            reason = leave_tunnel(ctx, &packet);
+            if (reason == FORWARDED && is_off(&interface, &packet))
+                reason = FORWARDING_OFF;
+            if (reason != FORWARDED)
+                return stays(&packet, reason);
+        }
+    }
+    if (packet.protocol == NET16(ETH_P_IP)) {
+        if (has_tunnels && (const void *)((const struct iphdr *)packet.header + 1) > (const void *)(long)ctx->data_end)
+            return stays(&packet, MALFORMED);
         next_hop = lookup_ipv4(ctx, interface.table, destination4(packet.header));
         return send(ctx, &packet, next_hop, NET16(ETH_P_IP));
     }
     /* It was checked. The verifier may have lost sight of that on the way. */
     if ((const void *)((const struct ipv6hdr *)packet.header + 1) > (const void *)(long)ctx->data_end)
         return stays(&packet, MALFORMED);
-    if (has_checks && interface.rules & (STRICT | LOOSE)) {
+    /* Of a tunnel the source of its own packets was looked at. */
+    if (has_checks && interface.rules & (STRICT | LOOSE) && !packet.outer) {
         next_hop = beside6(interface.table, &((const struct ipv6hdr *)packet.header)->saddr);
         reason = check_source(&interface, next_hop, 0);
         if (reason != FORWARDED)

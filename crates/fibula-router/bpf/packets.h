@@ -120,6 +120,7 @@ struct packet {
     __u32 length; /* from the IP header on */
     __u32 excess; /* bytes of the frame after the packet */
     __u32 tags;   /* VLAN tags of the frame */
+    __u32 outer;  /* bytes of the tunnel's headers before the packet's */
     void *header; /* of IP */
     __be16 protocol;
     __u8 life; /* the TTL or hop limit */
@@ -157,6 +158,12 @@ INLINE int is_whole(const struct iphdr *ip)
     sum = (sum & 0xffff) + (sum >> 16);
     sum = (sum & 0xffff) + (sum >> 16);
     return (sum & 0xffff) + (sum >> 16) == 0xffff;
+}
+
+/* Whether an IPv4 packet is a part of one, whose ports and payload may be in another part. */
+INLINE int is_part(const struct iphdr *ip)
+{
+    return ip->frag_off & NET16(0x3fff);
 }
 
 /* Why an IPv4 packet cannot be forwarded by any route; FORWARDED if it can. From its header on the

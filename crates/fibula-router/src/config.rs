@@ -5,7 +5,7 @@ use crate::acl::Acl;
 use crate::control::{Limits, Settings};
 use crate::feed::{Feed, fpm, zebra};
 use crate::plane::ReversePath;
-use crate::plane::xdp::{self, Ecmp, sockets};
+use crate::plane::xdp::{self, Ecmp, Tunnel, sockets};
 use crate::routes::MAIN;
 use fibula::ErrorKind;
 use fibula::engine::BEST;
@@ -53,6 +53,8 @@ pub struct Config {
     pub sampling: Sampling,
     /// How flows are told apart.
     pub ecmp: Ecmp,
+    /// The tunnels whose packets are forwarded.
+    pub tunnels: Vec<Tunnel>,
 }
 
 /// An interface whose packets are forwarded: its name, or with the table that routes them.
@@ -112,6 +114,7 @@ impl Default for Config {
             acl: BTreeMap::new(),
             sampling: Sampling::default(),
             ecmp: Ecmp::default(),
+            tunnels: Vec::new(),
         }
     }
 }
@@ -339,8 +342,9 @@ impl Config {
         };
         let interfaces = self.interfaces.iter().map(|incoming| self.attachment(incoming));
         let interfaces = interfaces.collect::<Result<_, _>>()?;
-        let (sample_rate, ecmp) = (self.sampling.rate, self.ecmp);
-        Ok(xdp::Options { acls, sample_rate, ecmp, ..xdp::Options::new(&self.name, interfaces, mode) })
+        let (sample_rate, ecmp, tunnels) = (self.sampling.rate, self.ecmp, self.tunnels.clone());
+        let plain = xdp::Options::new(&self.name, interfaces, mode);
+        Ok(xdp::Options { acls, sample_rate, ecmp, tunnels, ..plain })
     }
 
     fn attachment(&self, incoming: &Incoming) -> Result<xdp::Attachment, Error> {
@@ -364,6 +368,9 @@ impl Config {
     pub fn sockets(&self) -> Result<sockets::Options, Error> {
         if self.sampling != Sampling::default() {
             return Err(usage("the plane `af-xdp` takes no samples: leave out `sampling`"));
+        }
+        if !self.tunnels.is_empty() {
+            return Err(usage("the plane `af-xdp` has no tunnels: leave out `tunnels`"));
         }
         let xdp::Options { interfaces, mode, ecmp, .. } = self.common()?;
         let options = sockets::Options { interfaces, mode, engine: self.engine.clone(), ecmp };
@@ -465,6 +472,9 @@ mod tests {
         let half = Some("`sampling` needs `rate` and a collector, `sflow` or `ipfix`".to_owned());
         assert_eq!(refused(rate), [half.clone(), samples.clone()]);
         assert_eq!(refused("[sampling]\nsflow = '192.0.2.9:6343'"), [half, samples]);
+        let tunnels = Some("the plane `af-xdp` has no tunnels: leave out `tunnels`".to_owned());
+        let ends = "tunnels = [{ local = '192.0.2.1', remote = '192.0.2.9' }]";
+        assert_eq!(refused(ends), [None, tunnels]);
         let [engine, none] = refused("engine = 'poptrie'");
         assert!(engine.unwrap().starts_with("the plane `xdp` takes no `engine`") && none.is_none());
     }

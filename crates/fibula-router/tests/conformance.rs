@@ -25,7 +25,7 @@ use fibula_router::control::{Control, Settings, run};
 use fibula_router::feed::{Feed, Queue, kernel};
 use fibula_router::plane::Plane;
 use fibula_router::plane::xdp::sockets::{AfXdp, Options};
-use fibula_router::plane::xdp::{Attachment, Ecmp, Mode};
+use fibula_router::plane::xdp::{self, Attachment, Ecmp, Mode, Tunnel, Xdp};
 use nix::sys::socket::{
     AddressFamily, LinkAddr, MsgFlags, SockFlag, SockProtocol, SockType, bind, recvfrom, send, socket,
 };
@@ -260,4 +260,27 @@ fn each_plane_does_what_the_kernel_does() {
     let sockets = with_plane(&lab, || sockets(Ecmp::default()), outcome);
     wrong.extend(differences("AF_XDP", &kernel, &sockets));
     assert!(wrong.is_empty(), "{} differ:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+#[test]
+fn what_a_tunnel_carries_arrives_without_it() {
+    let Some(lab) = lab("tunnel") else { return };
+    lab.ip("r", "route add 192.0.2.0/24 via 10.2.0.2");
+    lab.forward_by_plane_alone();
+    let flows = packets::flows(60);
+    for mode in [Mode::Native, Mode::Generic] {
+        let open = || {
+            let tunnels = vec![Tunnel { local: [198, 18, 9, 9].into(), remote: [10, 1, 0, 2].into() }];
+            let plain = xdp::Options::new(lab.name(), vec![Attachment::of("r0")], mode);
+            Xdp::open(xdp::Options { tunnels, ..plain }).unwrap()
+        };
+        let arrived = with_plane(&lab, open, || outcome(&lab, &flows));
+        lab.inside("r", || lab.detach());
+        for (name, list) in arrived.iter().filter(|(name, _)| name.starts_with("IPIP")) {
+            let [frame] = &list[..] else { panic!("{name} arrives once: {list:?}") };
+            // UDP from the client to 192.0.2.7.
+            let is_bare = frame.contains("11, 00, 00, 0a, 01, 00, 02, c0, 00, 02, 07");
+            assert!(is_bare && frame.starts_with("s0 89 bytes"), "{name}: {frame}");
+        }
+    }
 }

@@ -9,6 +9,8 @@ mod acls;
 mod common;
 #[path = "probes/samples.rs"]
 mod samples;
+#[path = "probes/tunnels.rs"]
+mod tunnels;
 #[path = "probes/verdicts.rs"]
 mod verdicts;
 

@@ -4,7 +4,7 @@
 use crate::common::{Framed, adjacency, can_load_programs, checksum};
 use crate::{IN_10, routed, tag};
 use fibula_router::acl::{Acl, Packet, samples};
-use fibula_router::plane::xdp::{Attachment, Ecmp, Hashed, Mode, Options, Reason, Verdict, Xdp};
+use fibula_router::plane::xdp::{Attachment, Ecmp, Hashed, Mode, Options, Reason, Tunnel, Verdict, Xdp};
 use fibula_router::plane::{AdjacencyId, Plane, ReversePath};
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -20,8 +20,9 @@ fn with_acls(acls: Vec<Acl>) -> Xdp {
         Attachment { tags: vec![9, 10], urpf: ReversePath::Strict, ..lo() },
     ];
     let ecmp = Ecmp { hash: Hashed::Inner, seed: 1 };
+    let tunnels = vec![Tunnel { local: [192, 0, 2, 9].into(), remote: [192, 0, 2, 1].into() }];
     let plain = Options::new("acls", interfaces, Mode::Unattached);
-    let options = Options { acls, sample_rate: 1000, ecmp, ..plain };
+    let options = Options { acls, sample_rate: 1000, ecmp, tunnels, ..plain };
     routed(Xdp::open(options).unwrap())
 }
 

@@ -13,6 +13,7 @@ use super::grace::Grace;
 use super::interfaces::Interface;
 use super::own::{self, Own};
 use super::tables::{Family, Regions, Tables};
+use super::tunnels::{self, Tunnel};
 use crate::Error;
 use crate::plane::{AdjacencyId, ReversePath, Rules, Sample};
 use aya::maps::{DevMap, HashMap, Map, MapData, PerCpuArray, RingBuf};
@@ -63,6 +64,7 @@ pub(super) struct Contents<'c> {
     pub(super) filters: &'c Filters,
     pub(super) sample_rate: u32,
     pub(super) ecmp: Ecmp,
+    pub(super) tunnels: &'c [Tunnel],
     /// The ids of the tables, in the order in which they are stored.
     pub(super) ids: &'c [u32],
 }
@@ -146,6 +148,9 @@ impl Generation {
         let has_checks = u32::from(checks_sources);
         loader.override_global("has_checks", &has_checks, true);
         loader.override_global("sample_rate", &contents.sample_rate, true);
+        let tunnel_count = contents.tunnels.len() as u32;
+        loader.map_max_entries("tunnels", tunnel_count.max(1));
+        loader.override_global("has_tunnels", &tunnel_count, true);
         let (hashed, hash_mask) = (contents.ecmp.hashed(), contents.ecmp.mask());
         loader.override_global("hashed", &hashed, true).override_global("hash_mask", &hash_mask, true);
         // A ring without samples is a page.
@@ -195,6 +200,7 @@ impl Generation {
         let sets = mapped(&generation.ebpf, sets, set_count)?;
         contents.filters.fill(&sets, &mapped(&generation.ebpf, fields, field_count)?);
         generation.ours.store(0, contents.own.words());
+        tunnels::fill(&mut generation, contents.tunnels)?;
         for interface in contents.adjacencies.interfaces().collect::<BTreeSet<_>>() {
             generation.add_device(interface)?;
         }

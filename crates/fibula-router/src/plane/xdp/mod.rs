@@ -53,12 +53,14 @@ mod probe;
 pub mod sockets;
 pub mod study;
 mod tables;
+mod tunnels;
 mod watch;
 
 pub use check::{Finding, check, check_sockets};
 pub use counters::{Count, Counts, Reason};
 pub use ecmp::{Ecmp, Hashed};
 pub use probe::{Probe, Verdict};
+pub use tunnels::Tunnel;
 
 use super::{Adjacency, AdjacencyId, Plane, ReversePath, Rules};
 use crate::Error;
@@ -151,14 +153,16 @@ pub struct Options {
     pub sample_rate: u32,
     /// How flows are told apart.
     pub ecmp: Ecmp,
+    /// The tunnels whose packets are forwarded.
+    pub tunnels: Vec<Tunnel>,
 }
 
 impl Options {
-    /// Returns a plane without ACLs and samples.
+    /// Returns a plane without ACLs, samples and tunnels.
     #[must_use]
     pub fn new(name: impl Into<String>, interfaces: Vec<Attachment>, mode: Mode) -> Self {
-        let (acls, sample_rate, ecmp) = (Vec::new(), 0, Ecmp::default());
-        Self { name: name.into(), interfaces, mode, acls, sample_rate, ecmp }
+        let (acls, tunnels, sample_rate, ecmp) = (Vec::new(), Vec::new(), 0, Ecmp::default());
+        Self { name: name.into(), interfaces, mode, acls, sample_rate, ecmp, tunnels }
     }
 }
 
@@ -346,6 +350,7 @@ impl Xdp {
             filters: &self.filters,
             sample_rate: self.options.sample_rate,
             ecmp: self.options.ecmp,
+            tunnels: &self.options.tunnels,
             ids: &self.ids,
         };
         Generation::new(&self.source, contents)
