@@ -1,5 +1,9 @@
 //! [`Config`]: what a user says of a router, in TOML.
 
+mod metrics;
+
+pub use metrics::Metrics;
+
 use crate::Error;
 use crate::acl::Acl;
 use crate::control::{Limits, Settings};
@@ -9,7 +13,6 @@ use crate::plane::xdp::{self, Ecmp, Tunnel, sockets};
 use crate::routes::MAIN;
 use fibula::ErrorKind;
 use fibula::engine::BEST;
-use fibula_access::{TlsAcceptor, Token};
 use nix::unistd::{Group, User, geteuid};
 use serde::Deserialize;
 use std::borrow::Cow;
@@ -133,40 +136,6 @@ pub enum PlaneKind {
     AfXdp,
     /// Nothing does: the tables are kept in memory, to be looked at.
     Memory,
-}
-
-/// `/metrics` for Prometheus.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct Metrics {
-    /// Where it is served; nowhere if left out.
-    pub listen: Option<SocketAddr>,
-    /// A file whose first line is the token that requests must carry.
-    pub token_file: Option<PathBuf>,
-    /// A file with a certificate's chain, in PEM. Then TLS is spoken.
-    pub tls_cert: Option<PathBuf>,
-    /// A file with its key.
-    pub tls_key: Option<PathBuf>,
-}
-
-impl Metrics {
-    /// Reads the files that say who may ask.
-    ///
-    /// # Errors
-    /// If one cannot be used, or has no use without another key.
-    pub fn access(&self) -> Result<(Option<TlsAcceptor>, Option<Token>), Error> {
-        let Self { listen, token_file, tls_cert, tls_key } = self;
-        let tls = match (tls_cert, tls_key) {
-            (Some(chain), Some(key)) => Some(fibula_access::acceptor(chain, key)?),
-            (None, None) => None,
-            _ => return Err(usage("`metrics.tls_cert` and `metrics.tls_key` need each other")),
-        };
-        let token = token_file.as_deref().map(Token::read).transpose()?;
-        if listen.is_none() && (tls.is_some() || token.is_some()) {
-            return Err(usage("`metrics` needs `listen`, an address"));
-        }
-        Ok((tls, token))
-    }
 }
 
 fn usage(text: impl Into<Cow<'static, str>>) -> Error {
@@ -480,15 +449,7 @@ mod tests {
     }
 
     #[test]
-    fn who_may_ask_is_read_or_refused() {
-        let metrics = |text: &str| Config::parse(text).unwrap().metrics.access().map(drop);
-        let refused = |text: &str| metrics(text).unwrap_err().to_string();
-        assert!(metrics("metrics.listen = '[::1]:9629'").is_ok());
-        let one = refused("metrics = { listen = '[::1]:9629', tls_cert = '/none' }");
-        assert_eq!(one, "`metrics.tls_cert` and `metrics.tls_key` need each other");
-        let none = "metrics = { listen = '[::1]:9629', token_file = '/none' }";
-        assert!(refused(none).starts_with("/none: "));
-        assert_eq!(refused("metrics.token_file = '/etc/passwd'"), "`metrics` needs `listen`, an address");
+    fn the_group_that_may_ask_is_found_or_refused() {
         let group = |text: &str| Config::parse(text).unwrap().socket_group();
         assert_eq!(group("").unwrap(), None);
         assert_eq!(group("socket_group = '77'").unwrap(), Some(77));
