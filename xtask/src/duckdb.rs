@@ -15,16 +15,22 @@ pub(crate) fn build() -> Result<()> {
     let mut build = cargo(&["build", "--profile", "wheel", "--locked", "--package", "fibula-duckdb"]);
     // Wherever else the user has things compiled, the library is looked for there.
     run(build.args(["--target-dir", "target"]))?;
-    let library = format!("target/wheel/{DLL_PREFIX}fibula_duckdb{DLL_SUFFIX}");
-    let mut bytes = std::fs::read(root().join(&library)).context(library)?;
-    bytes.extend(footer(&platform(&host()?)?));
-    let extension = root().join(EXTENSION);
-    extension.parent().map_or(Ok(()), std::fs::create_dir_all).context(EXTENSION)?;
-    // A DuckDB that runs has the old file mapped: it is replaced, not overwritten.
-    let whole = extension.with_extension("new");
-    std::fs::write(&whole, bytes).and_then(|()| std::fs::rename(&whole, &extension)).context(EXTENSION)?;
+    pack("target/wheel", EXTENSION)?;
     println!("{EXTENSION}");
     Ok(())
+}
+
+/// Makes the extension of the library that was built in a folder.
+pub(crate) fn pack(built: &str, extension: &str) -> Result<()> {
+    let library = format!("{built}/{DLL_PREFIX}fibula_duckdb{DLL_SUFFIX}");
+    let mut bytes = std::fs::read(root().join(&library)).context(library)?;
+    bytes.extend(footer(&platform(&host()?)?));
+    let path = root().join(extension);
+    path.parent().map_or(Ok(()), std::fs::create_dir_all).with_context(|| extension.to_owned())?;
+    // A DuckDB that runs has the old file mapped: it is replaced, not overwritten.
+    let whole = path.with_extension("new");
+    let packed = std::fs::write(&whole, bytes).and_then(|()| std::fs::rename(&whole, &path));
+    packed.with_context(|| extension.to_owned())
 }
 
 /// Returns DuckDB's name of a platform.

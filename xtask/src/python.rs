@@ -2,7 +2,7 @@
 //! there, and again where nothing else is installed. So is DuckDB's extension, which Python loads.
 
 use crate::duckdb;
-use crate::run::{root, run, works};
+use crate::run::{host, nightly, output, root, run, works};
 use crate::setup::debian;
 use anyhow::{Context, Result};
 use std::ffi::OsStr;
@@ -21,6 +21,17 @@ const EARLIER: [(&str, &str, &str); 2] = [
 
 /// The tests of the page, which are Python too.
 const PAGE: &str = "../crates/fibula-page/tests";
+
+/// The tests that cannot run with the sanitizer: one of where packages are, one of the memory that
+/// calls leave, which it keeps, and those that run Java.
+const UNSANITIZED: [&str; 6] = [
+    "--deselect",
+    "tests/test_duckdb_extension.py::test_the_release",
+    "--deselect",
+    "tests/test_threads.py::test_a_million_calls_leave_no_memory",
+    "--ignore",
+    "tests/test_spark.py",
+];
 
 /// Where wheels are built.
 const WHEELS: &str = "target/wheels";
@@ -117,6 +128,34 @@ pub(crate) fn test() -> Result<()> {
     let bare_python = bare.join("bin/python");
     run(&mut install_wheel(&["--python".as_ref(), bare_python.as_ref()]))?;
     run(Command::new(bare_python).args(["-I", "-c", BARE]))
+}
+
+/// Runs the tests with every memory access of both extensions checked. Compiling all that they are
+/// made of again, for these alone, takes too long for [`test`].
+pub(crate) fn sanitized() -> Result<()> {
+    let target = host()?;
+    let built = format!("target/sanitizer/{target}/quick");
+    let mut build =
+        nightly(&["build", "--package", "fibula-python", "--package", "fibula-duckdb", "--locked"]);
+    build.args(["--profile", "quick", "--target", &target, "--target-dir", "target/sanitizer"]);
+    build.env("CARGO_PROFILE_QUICK_DEBUG", "line-tables-only");
+    run(build.env("RUSTFLAGS", "-Zsanitizer=address"))?;
+
+    let package = root().join("target/sanitizer/python");
+    std::fs::create_dir_all(&package).with_context(|| package.display().to_string())?;
+    run(Command::new("cp").arg("-r").arg(root().join("python/fibula")).arg(&package))?;
+    let module = package.join("fibula/_fibula.abi3.so");
+    std::fs::copy(root().join(&built).join("lib_fibula.so"), module).context("lib_fibula.so")?;
+    let extension = "target/sanitizer/fibula.duckdb_extension";
+    duckdb::pack(&built, extension)?;
+    // A program that loads such code has the sanitizer from its start, which looks then for the
+    // function that throws DuckDB's exceptions.
+    let library = |name| output(Command::new("cc").arg(format!("-print-file-name={name}")));
+    let preloaded = [library("libasan.so")?, library("libstdc++.so.6")?];
+    let mut tests = tool("pytest", &["--quiet"]);
+    tests.env("LD_PRELOAD", preloaded.concat().replace('\n', " ")).env("ASAN_OPTIONS", "detect_leaks=0");
+    tests.args(UNSANITIZED).env("PYTHONMALLOC", "malloc").env("PYTHONPATH", package);
+    run(tests.env("FIBULA_DUCKDB_EXTENSION", root().join(extension)))
 }
 
 /// `pip install` of the wheel that was built, with nothing else from anywhere.
