@@ -3,6 +3,7 @@
 use crate::rib::Prefixes;
 use crate::{Address, Error};
 use std::fmt;
+use std::net::IpAddr;
 use std::str::FromStr;
 
 /// An address prefix in canonical form: no bit is set after its length.
@@ -165,8 +166,36 @@ impl<A: Address> fmt::Debug for Prefix<A> {
 
 impl<A: Address> fmt::Display for Prefix<A> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}/{}", self.address.to_ip(), self.len)
+        match self.address.to_ip() {
+            IpAddr::V4(address) => write_ipv4(address.octets(), self.len, f),
+            IpAddr::V6(address) => write!(f, "{address}/{}", self.len),
+        }
     }
+}
+
+/// Writes an IPv4 prefix in one piece. The standard library writes number by number, and tables are
+/// written by the million.
+fn write_ipv4(octets: [u8; 4], len: u8, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    let (mut text, mut end) = ([0; "255.255.255.255/32".len()], 0);
+    let mut push = |byte| {
+        text[end] = byte;
+        end += 1;
+    };
+    for (at, number) in octets.into_iter().chain([len]).enumerate() {
+        match at {
+            0 => {}
+            4 => push(b'/'),
+            _ => push(b'.'),
+        }
+        if number >= 100 {
+            push(b'0' + number / 100);
+        }
+        if number >= 10 {
+            push(b'0' + number / 10 % 10);
+        }
+        push(b'0' + number % 10);
+    }
+    f.write_str(str::from_utf8(&text[..end]).expect("digits, points and a slash"))
 }
 
 impl<A: Address> FromStr for Prefix<A> {
@@ -197,6 +226,15 @@ impl<A: Address> FromStr for Prefix<A> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn ipv4_is_written_as_its_address_and_length() {
+        for number in 0..=u8::MAX {
+            let len = number % 33;
+            let prefix = Prefix::containing(u32::from_be_bytes([number, 9, 10, 255 - number]), len);
+            assert_eq!(prefix.to_string(), format!("{}/{len}", prefix.address().to_ip()));
+        }
+    }
 
     #[test]
     fn addresses_are_the_fewest_prefixes() {

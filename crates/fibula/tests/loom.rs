@@ -5,6 +5,7 @@
 //! Tables are cells that loom watches. The model fails on a write to a cell that some reader may
 //! still be reading, in any order of events. It also fails on a read of a cell that was written
 //! without a happens-before edge to the reader.
+#![cfg(target_pointer_width = "64")]
 
 #[path = "../src/live/quiescent.rs"]
 #[allow(dead_code, reason = "the models ask for less than the library")]

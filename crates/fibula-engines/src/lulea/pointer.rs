@@ -139,6 +139,6 @@ mod tests {
         round_trips::<u16>((1 << 14) - 1, (1 << 14) - 1);
         round_trips::<u32>((1 << 31) - 1, (1 << 29) - 1);
         assert_eq!(u32::to_next_hop(NextHop(u32::MAX)), None);
-        assert_eq!(u32::to_chunk(Kind::Sparse, 1 << 32), None);
+        assert_eq!(u32::to_chunk(Kind::Sparse, usize::MAX), None);
     }
 }

@@ -22,14 +22,14 @@ pub(super) struct Table<A: Address, W: Width, const M: usize> {
 }
 
 /// Checks that a table of `routes` routes has no more nodes than links can address.
-pub(super) fn check_routes(routes: usize) -> Result<(), Limit> {
-    Limit::check("routes", routes as u64, MAX_ROUTES)
+pub(super) fn check_routes(routes: u64) -> Result<(), Limit> {
+    Limit::check("routes", routes, MAX_ROUTES)
 }
 
 impl<A: Address, W: Width, const M: usize> Table<A, W, M> {
     /// Compiles a table. O(n log n).
     pub(super) fn build(rib: &Rib<A>, k: u8, pages: Pages) -> Result<Self, Limit> {
-        check_routes(rib.len())?;
+        check_routes(rib.len() as u64)?;
         let (mut keyless, mut keyed): (Vec<_>, Vec<_>) = rib.iter().partition(|route| route.prefix.len() < k);
         let mut tries = Tries::new(pages, rib.len());
         let keyless = tries.plant(&mut keyless, 0);
@@ -48,7 +48,7 @@ impl<A: Address, W: Width, const M: usize> Table<A, W, M> {
     /// Applies the deltas one by one, withdrawals first. So there are never more routes than before
     /// or after.
     pub(super) fn apply(&mut self, rib: &Rib<A>, deltas: &[Delta<A>]) -> Update {
-        if let Err(limit) = check_routes(rib.len()) {
+        if let Err(limit) = check_routes(rib.len() as u64) {
             return Update::Limit(limit);
         }
         let mut cost = Cost::default();

@@ -131,9 +131,9 @@ fn a_replaced_next_hop_is_one_write() {
 
 #[test]
 fn too_many_routes_are_named() {
-    assert_eq!(check_routes(MAX_ROUTES as usize), Ok(()));
+    assert_eq!(check_routes(MAX_ROUTES), Ok(()));
     let refused = Limit { what: "routes", had: MAX_ROUTES + 1, max: MAX_ROUTES };
-    assert_eq!(check_routes(MAX_ROUTES as usize + 1), Err(refused));
+    assert_eq!(check_routes(MAX_ROUTES + 1), Err(refused));
 }
 
 #[test]
