@@ -47,6 +47,7 @@ usage: cargo xtask COMMAND
   router-full  the router with FRR and a full table, compared and timed, in namespaces (root); --minutes N of changes (1)
   duckdb  DuckDB's extension, as target/duckdb/fibula.duckdb_extension
   dist    what is handed out, under target/dist: programs, Debian packages, wheels, the source; or those named
+          --try: installs and runs what is there, each in a root of its own (root, Debian's mirrors)
   datafusion  the functions of DataFusion, which no other command compiles: checked and tested
   fuzz    every fuzz target, or those named; --seconds N each (3)
   hdl     the hardware pipelines: lint, simulation with 1,000,000 addresses each, defects, synthesis, place and route; writes docs/hdl.md

@@ -100,7 +100,7 @@ pub(crate) fn clang() -> Result<()> {
 pub(crate) const ARM_LINKER: &str = "aarch64-linux-gnu-gcc";
 
 /// The emulator that runs programs for 64-bit Arm.
-const ARM_EMULATOR: &str = "qemu-aarch64-static";
+pub(crate) const ARM_EMULATOR: &str = "qemu-aarch64-static";
 
 /// The command that runs a program for 64-bit Arm, with the libraries that the linker took.
 pub(crate) const ARM_RUNNER: &str = "qemu-aarch64-static -L /usr/aarch64-linux-gnu";

@@ -1,48 +1,54 @@
 //! Debian packages: `fibula`, `libfibula0` and `libfibula-dev`.
 
-use super::{Dist, FEATURES, GNU, VERSION};
+use super::{Dist, FEATURES, HERE, VERSION};
 use crate::run::{output, root, run};
-use anyhow::{Context, Result};
-use std::path::Path;
+use anyhow::{Context, Result, ensure};
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// A package.
+/// What is in a package.
 struct Package {
     name: &'static str,
     section: &'static str,
-    depends: &'static str,
     summary: &'static str,
+    description: &'static str,
 }
 
 const PROGRAM: Package = Package {
     name: "fibula",
     section: "net",
-    depends: "libc6 (>= 2.28)",
-    summary: "longest-prefix match over routing tables, and a router",
+    summary: "longest-prefix match over routing tables",
+    description: "The command fibula reads routing tables, looks addresses up in them, compares and\n \
+                  measures them. It serves them by HTTP, and forwards packets by them with XDP.",
 };
 const LIBRARY: Package = Package {
     name: "libfibula0",
     section: "libs",
-    depends: "libc6 (>= 2.28)",
-    summary: "longest-prefix match over routing tables, shared library",
+    summary: "longest-prefix match, shared library",
+    description: "libfibula maps IPv4 and IPv6 prefixes to values of 64 bits, and\n \
+                  looks addresses up.",
 };
 const HEADERS: Package = Package {
     name: "libfibula-dev",
     section: "libdevel",
-    depends: concat!("libfibula0 (= ", env!("CARGO_PKG_VERSION"), ")"),
-    summary: "longest-prefix match over routing tables, headers and static library",
+    summary: "longest-prefix match, development files",
+    description: "The headers of libfibula for C and C++, the static library, and fibula.pc.",
 };
+
+/// The name by which programs find the shared library. Its number is that of [`LIBRARY`]'s name.
+const SONAME: &str = "libfibula.so.0";
 
 impl Dist {
     /// The packages of this machine's processor.
     pub(super) fn debian(&self) -> Result<()> {
-        self.program_package()?;
-        self.library_packages()
+        self.library_packages()?;
+        self.program_package()
     }
 
     fn program_package(&self) -> Result<()> {
         let tree = self.staged("fibula")?;
-        let program = self.program(GNU[usize::from(cfg!(target_arch = "aarch64"))], FEATURES)?;
+        let program = self.program(HERE, FEATURES)?;
         install(&program, &tree.join("usr/bin/fibula"), "755")?;
         let manual = tree.join("usr/share/man/man1");
         std::fs::create_dir_all(&manual)?;
@@ -59,48 +65,71 @@ impl Dist {
             let script = output(Command::new(&program).args(["completions", shell]))?;
             write(&tree.join(path), &script)?;
         }
-        let unit = "crates/fibula-router/systemd/fibula-router.service";
-        let unit = std::fs::read_to_string(root().join(unit)).context(unit)?;
+        let units = root().join("crates/fibula-router/systemd");
+        let unit = std::fs::read_to_string(units.join("fibula-router.service")).context("the unit")?;
         let unit = unit.replace("/usr/local/bin/", "/usr/bin/");
-        write(&tree.join("lib/systemd/system/fibula-router.service"), &unit)?;
-        self.package(&tree, &PROGRAM)
+        write(&tree.join("usr/lib/systemd/system/fibula-router.service"), &unit)?;
+        let user = units.join("fibula-router.sysusers.conf");
+        install(&user, &tree.join("usr/lib/sysusers.d/fibula-router.conf"), "644")?;
+        let make_user = units.join("postinst");
+        install(&make_user, &tree.join("DEBIAN/postinst"), "755")?;
+        self.package(&tree, &PROGRAM, &depends(&program)?)
     }
 
+    /// The library, and what programs are compiled and linked with.
     fn library_packages(&self) -> Result<()> {
-        let whole = self.staged("libfibula")?;
-        let mut install = Command::new("cargo");
-        install.args(["cinstall", "--release", "--locked", "--package", "fibula-capi", "--prefix=/usr"]);
-        install.arg(format!("--libdir=/usr/lib/{}", triplet()?)).arg("--destdir").arg(&whole);
-        run(self.reproducible(&mut install))?;
-        let library = self.staged("libfibula0")?;
-        let libraries = Path::new("usr/lib").join(triplet()?);
-        std::fs::create_dir_all(library.join(&libraries))?;
-        for entry in std::fs::read_dir(whole.join(&libraries))? {
-            let name = entry?.file_name();
-            if name.to_string_lossy().starts_with("libfibula.so.") {
-                let from = whole.join(&libraries).join(&name);
-                std::fs::rename(from, library.join(&libraries).join(&name))?;
-            }
+        let mut build = self.zig(HERE)?;
+        build.args(["--package", "fibula-capi", "--lib", "--"]);
+        run(build.arg(format!("-Clink-arg=-Wl,-soname,{SONAME}")))?;
+        let built = self.built(HERE);
+        let folder = libraries();
+        let shared = built.join("libfibula_capi.so");
+
+        let library = self.staged(LIBRARY.name)?;
+        install(&shared, &library.join(&folder).join(SONAME), "644")?;
+        let name = LIBRARY.name;
+        write(&library.join("DEBIAN/shlibs"), &format!("libfibula 0 {name} (>= {VERSION})\n"))?;
+        write(&library.join("DEBIAN/triggers"), "activate-noawait ldconfig\n")?;
+        self.package(&library, &LIBRARY, &depends(&shared)?)?;
+
+        let headers = self.staged(HEADERS.name)?;
+        let libraries = headers.join(&folder);
+        install(&built.join("libfibula_capi.a"), &libraries.join("libfibula.a"), "644")?;
+        run(Command::new("strip")
+            .args(["--strip-debug", "--enable-deterministic-archives"])
+            .arg(libraries.join("libfibula.a")))?;
+        symlink(SONAME, libraries.join("libfibula.so"))?;
+        for header in std::fs::read_dir(root().join("crates/fibula-capi/include"))? {
+            let header = header?;
+            install(&header.path(), &headers.join("usr/include").join(header.file_name()), "644")?;
         }
-        self.package(&library, &LIBRARY)?;
-        self.package(&whole, &HEADERS)
+        let found_by = format!(
+            "Name: fibula\nDescription: {}\nVersion: {VERSION}\nLibs: -lfibula\n\
+             Libs.private: -lpthread -ldl -lm\n",
+            LIBRARY.summary
+        );
+        write(&libraries.join("pkgconfig/fibula.pc"), &found_by)?;
+        self.package(&headers, &HEADERS, &format!("{name} (= {VERSION})"))
     }
 
     /// Packs a tree.
-    fn package(&self, tree: &Path, package: &Package) -> Result<()> {
-        let Package { name, section, depends, summary } = package;
-        let licence = tree.join("usr/share/doc").join(name).join("copyright");
-        write(&licence, "fibula is licensed under MIT or Apache-2.0, as you choose.\n")?;
+    fn package(&self, tree: &Path, package: &Package, depends: &str) -> Result<()> {
+        let Package { name, section, summary, description } = package;
+        let notes = tree.join("usr/share/doc").join(name);
+        let licence = std::fs::read_to_string(root().join("LICENSE-MIT")).context("LICENSE-MIT")?;
+        let apache = "or, as you choose, /usr/share/common-licenses/Apache-2.0";
+        write(&notes.join("copyright"), &format!("{licence}\n{apache}\n"))?;
+        install(&root().join("CHANGELOG.md"), &notes.join("changelog"), "644")?;
+        run(Command::new("gzip").arg("-9n").arg(notes.join("changelog")))?;
         let processor = architecture()?;
+        // A variable of Debian's tools.
+        let address = std::env::var("DEBEMAIL").unwrap_or_else(|_| "fibula@localhost".into());
         let control = format!(
             "Package: {name}\nVersion: {VERSION}\nArchitecture: {processor}\nSection: {section}\n\
-             Priority: optional\nMaintainer: the fibula developers <fibula@localhost>\n\
-             Depends: {depends}\nDescription: {summary}\n"
+             Priority: optional\nMaintainer: the fibula authors <{address}>\n\
+             Depends: {depends}\nDescription: {summary}\n {description}\n"
         );
         write(&tree.join("DEBIAN/control"), &control)?;
-        if *name == LIBRARY.name {
-            write(&tree.join("DEBIAN/triggers"), "activate-noawait ldconfig\n")?;
-        }
         run(Command::new("chmod").args(["-R", "go=rX,u+rw"]).arg(tree))?;
         let archive = self.out.join(format!("{name}_{VERSION}_{processor}.deb"));
         let mut build = Command::new("dpkg-deb");
@@ -113,9 +142,28 @@ fn architecture() -> Result<String> {
     Ok(output(Command::new("dpkg").arg("--print-architecture"))?.trim().to_owned())
 }
 
-/// The folder of this machine's libraries below `/usr/lib`.
-fn triplet() -> Result<String> {
-    Ok(output(Command::new("dpkg-architecture").arg("-qDEB_HOST_MULTIARCH"))?.trim().to_owned())
+/// The packages of the libraries that a program or library is linked with: glibc's alone, since a
+/// version. (`dpkg-shlibdeps` would name the version that this machine has.)
+fn depends(file: &Path) -> Result<String> {
+    let needs = output(Command::new("readelf").args(["--dynamic", "--version-info", "--wide"]).arg(file))?;
+    let libraries =
+        needs.lines().filter_map(|line| line.split_once("Shared library: [")).map(|(_, name)| name);
+    for library in libraries {
+        let is_of_glibc = ["libc.", "libm.", "libdl.", "libpthread.", "librt.", "ld-linux"]
+            .iter()
+            .any(|name| library.starts_with(name));
+        ensure!(is_of_glibc, "{} is linked with {library}", file.display());
+    }
+    let versions = needs.split("GLIBC_2.").skip(1);
+    let minor =
+        versions.filter_map(|rest| rest.split(|c: char| !c.is_ascii_digit()).next()?.parse::<u32>().ok());
+    let newest = minor.max().with_context(|| format!("{} needs no glibc", file.display()))?;
+    Ok(format!("libc6 (>= 2.{newest})"))
+}
+
+/// The folder of this machine's libraries below the root.
+fn libraries() -> PathBuf {
+    format!("usr/lib/{}-linux-gnu", std::env::consts::ARCH).into()
 }
 
 fn install(from: &Path, to: &Path, mode: &str) -> Result<()> {

