@@ -19,8 +19,8 @@ const PROGRAM: Package = Package {
     name: "fibula",
     section: "net",
     summary: "longest-prefix match over routing tables",
-    description: "The command fibula reads routing tables, looks addresses up in them, compares and\n \
-                  measures them. It serves them by HTTP, and forwards packets by them with XDP.",
+    description: "The command fibula reads routing tables, looks addresses up in them, compares\n \
+                  and measures them. It serves them by HTTP, and forwards packets by them with XDP.",
 };
 const LIBRARY: Package = Package {
     name: "libfibula0",
@@ -53,9 +53,7 @@ impl Dist {
         let manual = tree.join("usr/share/man/man1");
         std::fs::create_dir_all(&manual)?;
         run(Command::new(&program).arg("man").arg(&manual))?;
-        for page in std::fs::read_dir(&manual)? {
-            run(Command::new("gzip").args(["-9n"]).arg(page?.path()))?;
-        }
+        run(Command::new("gzip").arg("-9nr").arg(&manual))?;
         let completions = [
             ("bash", "usr/share/bash-completion/completions/fibula"),
             ("zsh", "usr/share/zsh/vendor-completions/_fibula"),

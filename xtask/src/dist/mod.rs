@@ -199,7 +199,10 @@ impl Dist {
         for package in MetadataCommand::new().current_dir(root()).no_deps().exec()?.packages {
             let bill = package.manifest_path.with_file_name("bill.json");
             if package.name == "fibula-cli" {
-                std::fs::copy(&bill, self.out.join(format!("fibula-{VERSION}.cdx.json")))?;
+                // It names our crates by their folders.
+                let text = std::fs::read_to_string(&bill).with_context(|| bill.to_string())?;
+                let text = text.replace(&root().display().to_string(), "/fibula");
+                std::fs::write(self.out.join(format!("fibula-{VERSION}.cdx.json")), text)?;
             }
             std::fs::remove_file(&bill).with_context(|| bill.to_string())?;
         }

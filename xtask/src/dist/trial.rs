@@ -10,15 +10,15 @@ use std::path::PathBuf;
 
 use std::process::Command;
 
-/// The Debian in which packages are installed.
+/// The Debian in which packages are installed, and what they are tried with.
 const SUITE: &str = "bookworm";
+const WITH: &str = "--include=bash-completion,gcc,libc6-dev,man-db,pkg-config,systemd";
 
 /// What is run in it. `/dist` has the packages, and `api.c`, which calls all of libfibula.
-const IN_DEBIAN: &str = r#"
+const IN_DEBIAN: &str = r"
 set -ex
 export DEBIAN_FRONTEND=noninteractive
-apt-get -qq install -y --no-install-recommends /dist/*.deb \
-    bash-completion gcc libc6-dev man-db pkg-config systemd < /dev/null
+apt-get -qq install -y --no-install-recommends /dist/*.deb < /dev/null
 fibula --version
 fibula lookup -t /dist/table 10.1.2.3
 man fibula | grep NAME
@@ -32,7 +32,7 @@ cc -o static -static /dist/api.c $(pkg-config --static --cflags --libs fibula)
 apt-get -qq purge -y fibula libfibula-dev libfibula0
 ! ./shared
 ./static
-"#;
+";
 
 /// A table, and an address that is in it.
 const TABLE: &str = "10.0.0.0/8 192.0.2.1\n";
@@ -66,7 +66,7 @@ impl Dist {
             lookup.arg("/emulator");
         }
         let found = output(lookup.args(["/fibula", "lookup", "-t", "/table", "10.1.2.3"]))?;
-        println!("{triple}: {found}");
+        print!("{triple}: {found}");
         ensure!(found == "10.1.2.3 via 192.0.2.1 prefix 10.0.0.0/8\n", "{triple} answers {found:?}");
         Ok(())
     }
@@ -85,7 +85,7 @@ impl Dist {
             setup::debian("what makes a minimal Debian", &["mmdebstrap"])?;
         }
         let debian = self.staged("debian")?;
-        run(Command::new("mmdebstrap").args(["--variant=apt", SUITE]).arg(&debian))?;
+        run(Command::new("mmdebstrap").args(["--variant=apt", WITH, SUITE]).arg(&debian))?;
         let dist = debian.join("dist");
         fs::create_dir(&dist)?;
         fs::write(dist.join("table"), TABLE)?;
