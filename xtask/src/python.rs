@@ -131,7 +131,7 @@ pub(crate) fn test() -> Result<()> {
 }
 
 /// Runs the tests with every memory access of both extensions checked. Compiling all that they are
-/// made of again, for these alone, takes too long for [`test`].
+/// made of again, for these alone, takes too long for [`test()`].
 pub(crate) fn sanitized() -> Result<()> {
     let target = host()?;
     let built = format!("target/sanitizer/{target}/quick");

@@ -232,7 +232,7 @@ mod tests {
         for number in 0..=u8::MAX {
             let len = number % 33;
             let prefix = Prefix::containing(u32::from_be_bytes([number, 9, 10, 255 - number]), len);
-            assert_eq!(prefix.to_string(), format!("{}/{len}", prefix.address().to_ip()));
+            assert_eq!(prefix.to_string(), format!("{}/{len}", prefix.address.to_ip()));
         }
     }
 

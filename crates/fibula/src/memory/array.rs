@@ -6,6 +6,7 @@ use super::huge_pages;
 use super::mapping::{Mapping, Owner};
 use std::alloc::{Layout, alloc, alloc_zeroed, dealloc, handle_alloc_error};
 use std::fmt;
+use std::num::NonZero;
 use std::ops::{Deref, DerefMut, Range};
 use std::ptr::NonNull;
 use std::sync::Arc;
@@ -63,7 +64,9 @@ impl<T: Copy> Array<T> {
     #[must_use]
     pub fn new(pages: Pages) -> Self {
         const { assert!(size_of::<T>() > 0 && align_of::<T>() <= CACHE_LINE) }
-        Self { start: NonNull::dangling(), len: 0, capacity: 0, offset: 0, pages, mapping: None }
+        // Aligned as all others, for the atomics as which `Words` takes the elements.
+        let start = NonNull::without_provenance(NonZero::new(CACHE_LINE).expect("a line has bytes"));
+        Self { start, len: 0, capacity: 0, offset: 0, pages, mapping: None }
     }
 
     /// Creates an array of `len` times `value`.
