@@ -10,7 +10,8 @@
 //!                      └──────────────────────┘
 //! ```
 //! The router's kernel forwards nothing (`forward_by_plane_alone`), so what arrives was forwarded
-//! by the plane. It takes root, and zebra Debian's package `frr`; it is skipped elsewhere.
+//! by the plane. All takes root, and zebra takes Debian's package `frr`. Elsewhere tests are
+//! skipped.
 //! `common/lab.rs` draws all of the namespaces.
 #![cfg(target_os = "linux")]
 

@@ -32,7 +32,7 @@ impl Reached {
     /// If the run is past the end, or one of its elements is marked already.
     pub fn mark(&mut self, (start, len): (usize, usize)) -> Result<(), String> {
         let what = self.what;
-        let run = self.marks.get_mut(start..start + len);
+        let run = self.marks.get_mut(start..).and_then(|rest| rest.get_mut(..len));
         for mark in run.ok_or_else(|| format!("{what} {start}+{len} are past the end"))? {
             if std::mem::replace(mark, true) {
                 return Err(format!("two pointers to one of {what} {start}+{len}"));
