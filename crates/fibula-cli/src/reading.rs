@@ -212,7 +212,7 @@ impl Reading {
     }
 
     /// Reads by a function, which is given the options, and tells what was left out and guessed.
-    pub(crate) fn told(
+    fn told(
         &self,
         source: &Source,
         read: impl FnOnce(&ReadOptions) -> Result<Loaded, fibula_io::Error>,

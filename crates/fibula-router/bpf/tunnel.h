@@ -23,8 +23,8 @@ struct {
 #define CONGESTED 3
 
 /* Goes from a packet of a tunnel to the packet that it carries; FORWARDED if that can be forwarded,
- * or there is none. Parts, marks of congestion, and GRE with more than the protocol are left as they
- * are: their routes lead to the kernel. */
+ * or there is none. Parts, marks of congestion, and GRE with more than the protocol are left as
+ * they are: their routes lead to the kernel. */
 INLINE enum reason leave_tunnel(struct xdp_md *ctx, struct packet *packet)
 {
     const void *end = (void *)(long)ctx->data_end;

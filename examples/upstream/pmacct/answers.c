@@ -1,5 +1,5 @@
-/* Loads a networks_file as pmacct does and looks addresses up in it: times, and a sum of the answers
- * that depends on their order. answers NETWORKS ADDRESSES */
+/* Loads a networks_file as pmacct does and looks addresses up in it: times, and a sum of the
+ * answers that depends on their order. answers NETWORKS ADDRESSES */
 #include "pmacct.h"
 #include "pmacct-data.h"
 #include "net_aggr.h"
