@@ -7,17 +7,23 @@ use super::bgp::{BestRoutes, Route};
 use super::bgpdump::as_path;
 use super::builder::Builder;
 use super::layouts::{Layout, Looks, Reader};
+use super::named::Choice;
 use super::{ReadOptions, json};
 use crate::{Damage, Place, scan};
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 use serde_json::Value;
+use serde_json::value::RawValue;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 pub(super) const FRR: Layout = Layout {
     looks: Looks::Json(|value| {
-        value.get("routes").is_some_and(Value::is_object)
-            && (value.get("vrfName").is_some() || value.get("routerId").is_some())
+        let is_one = |value: &Value| {
+            value.get("routes").is_some_and(Value::is_object)
+                && (value.get("vrfName").is_some() || value.get("routerId").is_some())
+        };
+        is_one(value) || value.as_object().and_then(|vrfs| vrfs.values().next()).is_some_and(is_one)
     }),
     reader: Reader::Held(|bytes, options, builder| read_frr(&bytes, options, builder)),
     writer: None,
@@ -69,8 +75,42 @@ struct FrrHop {
     used: bool,
 }
 
+/// As [`Frr`], of a VRF that is not read.
+#[derive(Deserialize)]
+struct Others {
+    routes: BTreeMap<String, IgnoredAny>,
+}
+
+/// Reads a document, or with `vrf all` an object of one for each VRF.
 fn read_frr(text: &[u8], options: &ReadOptions, builder: &mut Builder) -> Result<(), Damage> {
-    json::document(text, "FRR's BGP", builder, |document: Frr, builder| {
+    json::document(text, "FRR's BGP", builder, |parts: BTreeMap<String, &RawValue>, builder| {
+        if parts.contains_key("routes") {
+            return read_vrf(text, text, options, builder);
+        }
+        let choice = Choice::of_vrf(options.vrf.as_deref());
+        let names: Vec<&str> = parts.keys().map(String::as_str).collect();
+        let chosen = match choice.chosen(&names) {
+            Ok(chosen) => chosen,
+            Err(damage) => return builder.damaged(damage),
+        };
+        for ((name, part), is_read) in parts.iter().zip(chosen) {
+            let part = part.get().as_bytes();
+            if is_read {
+                read_vrf(text, part, options, builder)?;
+                continue;
+            }
+            json::part(text, part, "FRR's BGP", builder, |others: Others, builder| {
+                let count = others.routes.len() as u64;
+                let first = Place::Line(json::line_of(text, part));
+                builder.notes((count > 0).then(|| choice.left_out(name, count, first)))
+            })?;
+        }
+        Ok(())
+    })
+}
+
+fn read_vrf(text: &[u8], part: &[u8], options: &ReadOptions, builder: &mut Builder) -> Result<(), Damage> {
+    json::part(text, part, "FRR's BGP", builder, |document: Frr, builder| {
         let name = document.vrf_name.as_deref().unwrap_or("default");
         if let Some(wanted) = options.vrf.as_deref().filter(|wanted| *wanted != name) {
             return builder.damaged(Damage::line(1, format!("no VRF {wanted} (there are {name})")));
@@ -202,6 +242,7 @@ fn read_openbgpd(text: &[u8], options: &ReadOptions, builder: &mut Builder) -> R
 mod tests {
     use super::super::testing::{self, routes};
     use super::super::{Format, ReadOptions, Value, parse};
+    use crate::Place;
 
     fn read(format: Format, text: &str) -> [Vec<String>; 3] {
         [Value::NextHop, Value::OriginAs, Value::Peer].map(|value| {
@@ -227,6 +268,29 @@ mod tests {
             let expected = ["192.0.2.2", "64510,64511", "192.0.2.2"];
             assert_eq!(read(format, text), expected.map(|value| vec![format!("203.0.113.0/24 {value}")]));
         }
+    }
+
+    #[test]
+    fn one_vrf_is_read() {
+        let vrf = |name: &str, prefix: &str| {
+            format!(
+                r#""{name}":{{"vrfName":"{name}","routes":{{"{prefix}":[{{"bestpath":true,"nexthops":[{{"ip":"192.0.2.9"}}]}}]}}}}"#
+            )
+        };
+        let text = format!("{{{},\n{}}}", vrf("default", "10.0.0.0/8"), vrf("red", "10.1.0.0/16"));
+        let of = |vrf: Option<&str>| {
+            parse(text.as_bytes(), &ReadOptions { vrf: vrf.map(Into::into), ..Default::default() })
+        };
+        let loaded = of(None).unwrap();
+        assert_eq!((loaded.format, routes(&loaded)), (Format::FrrBgp, vec!["10.0.0.0/8 192.0.2.9".into()]));
+        let note = &loaded.report.notes[0];
+        assert_eq!((&*note.what, note.count, note.first), ("route of VRF red", 1, Place::Line(2)));
+        assert_eq!(routes(&of(Some("red")).unwrap()), ["10.1.0.0/16 192.0.2.9"]);
+        let error = of(Some("blue")).unwrap_err().to_string();
+        assert_eq!(error, "memory, line 1: no VRF blue (there are default, red)");
+        let error =
+            testing::error(Format::FrrBgp, &text.replace("\"red\",\"routes\":{", "\"red\",\"routes\":[{"));
+        assert!(error.starts_with("memory, line 2: expected the JSON of FRR's BGP: "), "{error}");
     }
 
     #[test]

@@ -19,8 +19,8 @@
 use super::builder::{Best, Builder, Trouble};
 use super::hops::{self, Hop, Offer, Origins};
 use super::layouts::{Layout, Lines, Looks, Reader};
+use super::named::Choice;
 use super::{ReadOptions, Value};
-use crate::report::{Kind, Note};
 use crate::scan::{self, quoted, utf8};
 use crate::{Damage, Place};
 use fibula::{IpPrefix, NextHopInfo};
@@ -81,7 +81,7 @@ fn read(blocks: &mut Lines<'_>, options: &ReadOptions, builder: &mut Builder) ->
         let result = line.and_then(utf8).map_err(Trouble::Here);
         let result = result.and_then(|line| reading.line(number, line, builder));
         match result {
-            Err(Trouble::Here(what)) if !reading.is_wanted(reading.now) => {
+            Err(Trouble::Here(what)) if !reading.is_wanted() => {
                 reading.tables[reading.now].damage.get_or_insert(Damage::line(number, what));
                 Ok(())
             }
@@ -92,7 +92,7 @@ fn read(blocks: &mut Lines<'_>, options: &ReadOptions, builder: &mut Builder) ->
     reading.finish(builder)
 }
 
-impl Reading<'_> {
+impl<'o> Reading<'o> {
     /// Goes to a table.
     fn enter(&mut self, name: &str) {
         let known = self.tables.iter().position(|table| table.name == name);
@@ -103,13 +103,15 @@ impl Reading<'_> {
         }
     }
 
-    /// Whether a table is read by its name alone. Routes before any name are of the one table.
-    fn is_wanted(&self, table: usize) -> bool {
-        let name = self.tables[table].name.as_str();
-        match &self.options.table {
-            Some(wanted) => name == wanted,
-            None => ["", "master", "master4", "master6"].contains(&name),
-        }
+    fn choice(&self) -> Choice<'o> {
+        // Routes before any name are of the one table.
+        let usual = &["master", "master4", "master6", ""];
+        Choice { kind: "table", option: "--routing-table", asked: self.options.table.as_deref(), usual }
+    }
+
+    /// Whether the present table is read by its name alone.
+    fn is_wanted(&self) -> bool {
+        self.choice().is_wanted(&self.tables[self.now].name)
     }
 
     fn line(&mut self, number: u64, line: &str, builder: &mut Builder) -> Result<(), Trouble> {
@@ -165,7 +167,7 @@ impl Reading<'_> {
             }
             Value::Peer => Some(NextHopInfo::Label(route.protocol.as_str().into()).into()),
         };
-        let is_wanted = self.is_wanted(self.now);
+        let is_wanted = self.is_wanted();
         match offer {
             Some(offer) => {
                 self.offer(Place::Line(route.line), route.prefix, !route.primary, offer, builder)?;
@@ -212,28 +214,18 @@ impl Reading<'_> {
     /// Adds the routes of the tables that are wanted.
     fn finish(mut self, builder: &mut Builder) -> Result<(), Damage> {
         self.tables.retain(|table| table.routes > 0);
-        let mut wanted: Vec<bool> = (0..self.tables.len()).map(|table| self.is_wanted(table)).collect();
         let names: Vec<&str> = self.tables.iter().map(|table| table.name.as_str()).collect();
-        if !wanted.contains(&true) && !names.is_empty() {
-            let there = names.join(", ");
-            match (&self.options.table, &self.tables[..]) {
-                (Some(name), _) => {
-                    return builder.damaged(Damage::line(1, format!("no table {name} (there are {there})")));
-                }
-                (None, [_]) => wanted[0] = true,
-                (None, _) => {
-                    let what = format!("no table master, name one of {there} by --routing-table");
-                    return builder.damaged(Damage::line(1, what));
-                }
-            }
-        }
-        for (table, wanted) in self.tables.into_iter().zip(wanted) {
-            if wanted {
+        let choice = self.choice();
+        let chosen = match choice.chosen(&names) {
+            Ok(chosen) => chosen,
+            Err(damage) => return builder.damaged(damage),
+        };
+        for (table, is_read) in self.tables.into_iter().zip(chosen) {
+            if is_read {
                 table.damage.into_iter().try_for_each(|damage| builder.damaged(damage))?;
                 table.best.finish(builder)?;
             } else {
-                let (kind, what) = (Kind::LeftOut, format!("route of table {}", table.name).into());
-                builder.notes([Note { kind, what, count: table.routes, first: Place::Line(table.first) }])?;
+                builder.notes([choice.left_out(&table.name, table.routes, Place::Line(table.first))])?;
             }
         }
         Ok(())

@@ -10,8 +10,8 @@
 use super::builder::{Builder, Trouble};
 use super::hops::{self, Hop};
 use super::layouts::{Layout, Looks, Reader as Reads};
+use super::named::Choice;
 use super::{ReadOptions, json};
-use crate::report::{Kind, Note};
 use crate::scan;
 use crate::{Damage, Place};
 use serde::Deserialize;
@@ -110,17 +110,16 @@ fn chosen(
     options: &ReadOptions,
     builder: &mut Builder,
 ) -> Result<(), Damage> {
-    let names = || vrfs.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>().join(", ");
-    let wanted = options.vrf.as_deref().unwrap_or("default");
-    let wanted = match vrfs {
-        [(only, _)] if options.vrf.is_none() => only.as_str(),
-        _ if vrfs.iter().any(|(name, _)| name == wanted) => wanted,
-        _ => return builder.damaged(Damage::line(1, format!("no VRF {wanted} (there are {})", names()))),
+    let choice = Choice::of_vrf(options.vrf.as_deref());
+    let names: Vec<&str> = vrfs.iter().map(|(name, _)| name.as_str()).collect();
+    let chosen = match choice.chosen(&names) {
+        Ok(chosen) => chosen,
+        Err(damage) => return builder.damaged(damage),
     };
-    for (name, content) in vrfs {
+    for ((name, content), is_read) in vrfs.iter().zip(chosen) {
         let mut stopped = None;
         let (vrf, vrfs) = (Some(name.as_str()), Vec::new());
-        if name == wanted {
+        if is_read {
             let mut inner = Reader { text, options, builder, stopped: &mut stopped, vrf, vrfs };
             let result = serde_json::Deserializer::from_str(content).deserialize_map(&mut inner);
             let line = inner.line_of(content);
@@ -132,8 +131,7 @@ fn chosen(
         } else {
             let count =
                 serde_json::from_str::<serde_json::Map<String, Value>>(content).map_or(0, |map| map.len());
-            let (kind, what) = (Kind::LeftOut, format!("route of VRF {name}").into());
-            let note = Note { kind, what, count: count as u64, first: Place::Line(1) };
+            let note = choice.left_out(name, count as u64, Place::Line(1));
             builder.notes((count > 0).then_some(note))?;
         }
     }
@@ -184,9 +182,7 @@ impl<'t> Visitor<'t> for &mut Reader<'_, 't> {
 impl Reader<'_, '_> {
     /// Returns the line that a part of the text begins on. Only called for damage, as it is O(n).
     fn line_of(&self, part: &str) -> u64 {
-        let before = (part.as_ptr() as usize).saturating_sub(self.text.as_ptr() as usize);
-        let before = &self.text[..before.min(self.text.len())];
-        1 + memchr::memchr_iter(b'\n', before).count() as u64
+        json::line_of(self.text, part.as_bytes())
     }
 
     /// The routes of one prefix.

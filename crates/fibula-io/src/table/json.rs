@@ -70,13 +70,30 @@ pub(super) fn document<'t, T: Deserialize<'t>>(
     builder: &mut Builder,
     read: impl FnOnce(T, &mut Builder) -> Result<(), Damage>,
 ) -> Result<(), Damage> {
-    match serde_json::from_slice(text) {
+    part(text, text, what, builder, read)
+}
+
+/// As [`document`], of a document that is a part of a text.
+pub(super) fn part<'t, T: Deserialize<'t>>(
+    text: &[u8],
+    part: &'t [u8],
+    what: &str,
+    builder: &mut Builder,
+    read: impl FnOnce(T, &mut Builder) -> Result<(), Damage>,
+) -> Result<(), Damage> {
+    match serde_json::from_slice(part) {
         Ok(document) => read(document, builder),
         Err(error) => {
-            let what = format!("expected the JSON of {what}: {error}");
-            builder.damaged(Damage::line(error.line() as u64, what))
+            let line = line_of(text, part) + error.line() as u64 - 1;
+            builder.damaged(Damage::line(line, format!("expected the JSON of {what}: {error}")))
         }
     }
+}
+
+/// Returns the line of a text that a part of it begins in.
+pub(super) fn line_of(text: &[u8], part: &[u8]) -> u64 {
+    let before = (part.as_ptr() as usize).saturating_sub(text.as_ptr() as usize);
+    memchr::memchr_iter(b'\n', &text[..before.min(text.len())]).count() as u64 + 1
 }
 
 /// Reads each of some elements. Errors name the element, since its line is not known.

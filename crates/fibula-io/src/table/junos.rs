@@ -13,12 +13,14 @@
 //! ```
 //!
 //! The active route (`*` or `+`) is read; its first hop is the one marked `>`. The tables `inet.0`
-//! and `inet6.0` are read, or the one asked for, or those of the VRF asked for (`red.inet.0`).
+//! and `inet6.0` are read, or the one asked for, or those of the VRF asked for (`red.inet.0`). A text
+//! of one other VRF is that VRF.
 
 use super::bgpdump::{as_path, origin_of};
 use super::builder::{Builder, Trouble};
 use super::hops::{self, Hop, Origins};
 use super::layouts::{Layout, Lines, Looks, Reader};
+use super::named::{Choice, Tables};
 use super::{ReadOptions, Value};
 use crate::mrt::{Origin, Path, Peer};
 use crate::scan::{self, quoted, utf8};
@@ -39,10 +41,10 @@ fn table(line: &str) -> Option<&str> {
     (rest.contains(" destinations, ") && rest.contains(" routes (")).then_some(name)
 }
 
-#[derive(Default)]
-struct Reading {
+struct Reading<'o> {
+    /// The table that is read now.
     table: String,
-    tables: Vec<String>,
+    tables: Tables<'o>,
     /// The prefix, and its line.
     prefix: Option<IpPrefix>,
     line: u64,
@@ -62,27 +64,23 @@ struct Open {
 }
 
 fn read(blocks: &mut Lines<'_>, options: &ReadOptions, builder: &mut Builder) -> Result<(), Damage> {
-    let mut reading = Reading::default();
+    let asked = options.table.as_deref().or(options.vrf.as_deref());
+    let choice = Choice { kind: "table", option: "--vrf", asked, usual: &["inet.0", "inet6.0"] };
+    let (tables, origins) = (Tables::new(choice), Origins::default());
+    let (table, prefix, line, has_active, open) = (String::new(), None, 0, false, None);
+    let mut reading = Reading { table, tables, prefix, line, has_active, open, origins };
     builder.each_line(blocks, |number, line, builder| reading.line(number, line, options, builder))?;
     reading.end_prefix(options, builder)?;
-    let wanted = options.table.as_ref().or(options.vrf.as_ref());
-    let Some(name) = wanted.filter(|_| !reading.tables.iter().any(|table| wants(table, options))) else {
-        return Ok(());
-    };
-    builder.damaged(Damage::line(1, format!("no table {name} (there are {})", reading.tables.join(", "))))
+    reading.tables.finish(builder)
 }
 
-fn wants(table: &str, options: &ReadOptions) -> bool {
-    match (&options.table, &options.vrf) {
-        (Some(wanted), _) => table == wanted,
-        (None, Some(vrf)) => {
-            table.strip_prefix(vrf.as_str()).is_some_and(|rest| [".inet.0", ".inet6.0"].contains(&rest))
-        }
-        (None, None) => ["inet.0", "inet6.0"].contains(&table),
-    }
+/// Returns the name by which a table is chosen: its own, or that of its VRF.
+fn name_of<'t>(table: &'t str, options: &ReadOptions) -> &'t str {
+    let vrf = table.strip_suffix(".inet.0").or_else(|| table.strip_suffix(".inet6.0"));
+    vrf.filter(|_| options.table.is_none()).unwrap_or(table)
 }
 
-impl Reading {
+impl Reading<'_> {
     fn line(
         &mut self,
         number: u64,
@@ -94,7 +92,6 @@ impl Reading {
         if let Some(name) = table(line) {
             self.end_prefix(options, builder)?;
             name.clone_into(&mut self.table);
-            self.tables.push(self.table.clone());
             return Ok(());
         }
         if text.is_empty()
@@ -109,8 +106,8 @@ impl Reading {
             self.end_prefix(options, builder)?;
             let (word, after) = text.split_at(text.find(' ').unwrap_or(text.len()));
             rest = after.trim();
-            if !wants(&self.table, options) {
-                return Ok(builder.left_out(Place::Line(number), format!("route of table {}", self.table))?);
+            if !self.tables.take(name_of(&self.table, options), &self.table, Place::Line(number)) {
+                return Ok(());
             }
             self.line = number;
             self.prefix = Some(scan::prefix(word.as_bytes(), options.mask_host_bits)?);
@@ -154,7 +151,7 @@ impl Reading {
     fn end_prefix(&mut self, options: &ReadOptions, builder: &mut Builder) -> Result<(), Damage> {
         self.close(options, builder)?;
         match self.origins.take() {
-            Some((place, prefix, Some(list))) => builder.route(place, prefix, list)?,
+            Some((place, prefix, Some(list))) => self.tables.offer(place, prefix, list, builder)?,
             Some((place, _, None)) => builder.left_out(place, "prefix without an origin AS")?,
             None => {}
         }
@@ -172,7 +169,7 @@ impl Reading {
         let place = Place::Line(route.line);
         match options.value {
             Value::NextHop | Value::NextHops => match hops::offer(&route.hops, options.value) {
-                Some(offer) => builder.offer(place, prefix, offer),
+                Some(offer) => self.tables.offer(place, prefix, offer, builder),
                 None => builder.damaged(Damage { place, what: format!("{prefix} has no hop") }),
             },
             Value::OriginAs | Value::Origins | Value::Route => {
@@ -185,12 +182,12 @@ impl Reading {
                         self.origins.push(place, prefix, origin);
                         Ok(())
                     }
-                    Some(origin) => builder.route(place, prefix, origin),
+                    Some(origin) => self.tables.offer(place, prefix, origin, builder),
                     None => builder.left_out(place, "route without an origin AS"),
                 }
             }
             Value::Peer => match Hop::through(route.from, None, None) {
-                Some(peer) => builder.route(place, prefix, peer.info),
+                Some(peer) => self.tables.offer(place, prefix, peer.info, builder),
                 None => builder.left_out(place, "route without a known peer"),
             },
         }
@@ -255,10 +252,19 @@ mod tests {
         let red = of(&ReadOptions { vrf: Some("red".into()), ..Default::default() });
         assert_eq!(routes(&red), ["10.0.0.0/8 192.0.2.77 dev ge-0/0/7.0"]);
         let blue = parse(TEXT.as_bytes(), &ReadOptions { vrf: Some("blue".into()), ..Default::default() });
-        assert_eq!(
-            blue.unwrap_err().to_string(),
-            "memory, line 1: no table blue (there are inet.0, red.inet.0)"
-        );
+        assert_eq!(blue.unwrap_err().to_string(), "memory, line 1: no table blue (there are inet.0, red)");
+    }
+
+    #[test]
+    fn a_text_of_one_vrf_is_that_vrf() {
+        let of = |text: &str| parse(text.as_bytes(), &ReadOptions::default());
+        let red = &TEXT[TEXT.find("red.inet.0").unwrap()..];
+        let red6 = "red.inet6.0: 1 destinations, 1 routes (1 active, 0 holddown, 0 hidden)\n\n\
+            2001:db8::/32      *[Static/5] 1d\n                    >  to fe80::7 via ge-0/0/7.0\n";
+        let both = ["10.0.0.0/8 192.0.2.77 dev ge-0/0/7.0", "2001:db8::/32 fe80::7 dev ge-0/0/7.0"];
+        assert_eq!(routes(&of(&[red, red6].concat()).unwrap()), both);
+        let error = of(&[red, &red6.replace("red", "blue")].concat()).unwrap_err().to_string();
+        assert_eq!(error, "memory, line 1: no table inet.0, name one of red, blue by --vrf");
     }
 
     #[test]

@@ -34,6 +34,7 @@ mod list;
 mod locations;
 mod mmdb;
 mod mrt;
+mod named;
 mod ndjson;
 mod netstat;
 mod parquet;

@@ -1,4 +1,4 @@
-//! `show ip route` and `show ipv6 route` of FRR, Cisco IOS and Arista EOS.
+//! `show ip route` and `show ipv6 route` of FRR, Cisco (IOS, IOS XR, NX-OS) and Arista EOS.
 //!
 //! ```text
 //! IPv4 unicast VRF default:
@@ -11,11 +11,15 @@
 //! Of FRR the route that is selected (`>`) is read, and of its hops those in the forwarding table
 //! (`*`). Cisco and Arista show only such routes. A Cisco prefix without a length has that of the
 //! heading before it (`10.0.0.0/24 is subnetted`), or of its class.
+//!
+//! The VRF `default` is read, or the one that is asked for. A text of one VRF of another name is
+//! that VRF. Routes of other VRFs are counted.
 
 use super::ReadOptions;
 use super::builder::{Builder, Trouble};
 use super::hops::{self, Hop};
 use super::layouts::{Layout, Lines, Looks, Reader};
+use super::named::{Choice, Tables};
 use crate::scan::{self, quoted, utf8};
 use crate::{Damage, Place};
 use fibula::IpPrefix;
@@ -27,6 +31,9 @@ pub(super) const LAYOUT: Layout = Layout {
     writer: None,
     endings: &[],
 };
+
+/// What is after the prefix in a route line of NX-OS.
+const NX_OS: &str = ", ubest/mbest:";
 
 /// A route whose hops may still follow.
 struct Open {
@@ -48,7 +55,7 @@ struct Reading<'o> {
     subnetted: Option<u8>,
     /// The VRF that is read now.
     vrf: String,
-    vrfs: Vec<String>,
+    vrfs: Tables<'o>,
     /// A Cisco line that ends after its prefix; the hop is on the next.
     broken: Option<String>,
 }
@@ -56,18 +63,12 @@ struct Reading<'o> {
 fn read(blocks: &mut Lines<'_>, options: &ReadOptions, builder: &mut Builder) -> Result<(), Damage> {
     let is_marked = memchr::memmem::find(blocks.peek(), b"selected route").is_some()
         || crate::scan::lines(blocks.peek()).any(|(_, line)| matches!(line, [b'A'..=b'z', b'>', ..]));
-    let (vrf, vrfs) = ("default".to_owned(), Vec::new());
+    let (vrf, vrfs) = ("default".to_owned(), Tables::new(Choice::of_vrf(options.vrf.as_deref())));
     let (open, has_begun, subnetted, broken) = (None, false, None, None);
     let mut reading = Reading { options, open, is_marked, has_begun, subnetted, vrf, vrfs, broken };
     builder.each_line(blocks, |number, line, builder| reading.line(number, line, builder))?;
     reading.close(builder)?;
-    match &options.vrf {
-        Some(wanted) if !reading.vrfs.contains(wanted) => {
-            let there = reading.vrfs.join(", ");
-            builder.damaged(Damage::line(1, format!("no VRF {wanted} (there are {there})")))
-        }
-        _ => Ok(()),
-    }
+    reading.vrfs.finish(builder)
 }
 
 impl Reading<'_> {
@@ -76,9 +77,8 @@ impl Reading<'_> {
         if let Some(vrf) = heading(text) {
             self.close(builder)?;
             vrf.clone_into(&mut self.vrf);
-            if !self.vrfs.contains(&self.vrf) {
-                self.vrfs.push(self.vrf.clone());
-            }
+            // The codes may be explained again.
+            (self.has_begun, self.subnetted) = (false, None);
             return Ok(());
         }
         if text.is_empty() {
@@ -95,6 +95,13 @@ impl Reading<'_> {
                 _ => None,
             };
             self.has_begun = true;
+            return Ok(());
+        }
+        if let Some((prefix, _)) = text.split_once(NX_OS) {
+            self.close(builder)?;
+            self.has_begun = true;
+            let prefix = scan::prefix(prefix.as_bytes(), self.options.mask_host_bits)?;
+            self.open = Some(Open { line: number, prefix, hops: Vec::new(), is_selected: true });
             return Ok(());
         }
         if let Some(route) = route(&line, self.subnetted, self.options.mask_host_bits) {
@@ -135,10 +142,8 @@ impl Reading<'_> {
     fn close(&mut self, builder: &mut Builder) -> Result<(), Damage> {
         let Some(route) = self.open.take() else { return Ok(()) };
         let place = Place::Line(route.line);
-        let wanted = self.options.vrf.as_deref().unwrap_or("default");
-        let is_only = self.options.vrf.is_none() && self.vrfs.len() <= 1;
-        if self.vrf != wanted && !is_only {
-            return builder.left_out(place, format!("route of VRF {}", self.vrf));
+        if !self.vrfs.take(&self.vrf, &self.vrf, place) {
+            return Ok(());
         }
         if self.is_marked && !route.is_selected {
             return builder.left_out(place, "route that is not selected");
@@ -152,7 +157,7 @@ impl Reading<'_> {
             .collect();
         let Some(hops) = hops::alive(hops, place, builder)? else { return Ok(()) };
         match hops::offer(&hops, self.options.value) {
-            Some(offer) => builder.offer(place, route.prefix, offer),
+            Some(offer) => self.vrfs.offer(place, route.prefix, offer, builder),
             None => builder.damaged(Damage { place, what: format!("{} has no hop", route.prefix) }),
         }
     }
@@ -165,12 +170,19 @@ fn is_prefix(word: &str) -> bool {
 
 /// Returns the VRF that a heading names.
 fn heading(text: &str) -> Option<&str> {
-    let name = text.strip_prefix("VRF: ").or_else(|| text.strip_prefix("VRF ")?.strip_suffix(':'));
-    let name = name.or_else(|| {
-        let (family, name) = text.strip_suffix(':')?.split_once(" VRF ")?;
-        family.starts_with("IPv").then_some(name)
-    });
-    name.or_else(|| text.strip_prefix("Routing Table: ")).map(str::trim)
+    // `VRF red:`, `IPv4 unicast VRF red:`, `VRF: red`, `Routing Table: red`,
+    // `IP Route Table for VRF "red"`, `IPv6 Routing Table - red - 4 entries`
+    let of_frr = || {
+        let (family, name) = text.strip_suffix(':')?.rsplit_once("VRF ")?;
+        (family.is_empty() || family.starts_with("IPv")).then_some(name)
+    };
+    let of_nx_os = || {
+        let (family, name) = text.split_once(" Table for VRF ")?;
+        family.starts_with("IP").then(|| name.trim_matches('"'))
+    };
+    let named = text.strip_prefix("VRF: ").or_else(|| text.strip_prefix("Routing Table: "));
+    let of_ios = || text.strip_prefix("IPv6 Routing Table - ")?.split_once(" - ").map(|(name, _)| name);
+    named.or_else(of_frr).or_else(of_nx_os).or_else(of_ios).map(str::trim)
 }
 
 /// What is before a prefix, the prefix, and what is after it.
@@ -240,8 +252,9 @@ fn any_hop(text: &str) -> Result<Option<Hop>, String> {
             && !is_age(part)
     };
     if let Some((_, after)) = text.split_once("via ") {
-        let mut parts = after.split(',').map(str::trim);
-        let first = parts.next().unwrap_or_default().split_ascii_whitespace().next().unwrap_or_default();
+        // NX-OS names the VRF after `%`, and tells the protocol after the distance in brackets.
+        let mut parts = after.split(',').map(str::trim).take_while(|part| !part.starts_with('['));
+        let first = parts.next().unwrap_or_default().split([' ', '%']).next().unwrap_or_default();
         // Arista and IOS for IPv6 may name an interface only.
         let Ok(address) = first.parse::<IpAddr>() else {
             return if first.starts_with(|c: char| c.is_ascii_alphabetic()) {
@@ -267,6 +280,7 @@ fn is_line(line: &str) -> bool {
     line.starts_with("Codes: ")
         || heading(line.trim()).is_some()
         || line.starts_with("Gateway of last resort")
+        || line.contains(NX_OS)
         || route(line, None, true).is_some_and(|route| {
             route.is_ok_and(|(_, _, rest)| {
                 (rest.contains(" via ") || rest.contains(" directly connected")) && rest.contains(',')
@@ -357,6 +371,49 @@ mod tests {
         ];
         assert_eq!(routes(&loaded), expected);
         assert_eq!(loaded.report.notes[0].count, 1);
+    }
+
+    #[test]
+    fn nx_os_has_prefixes_on_lines_of_their_own() {
+        let loaded = read(
+            "IP Route Table for VRF \"default\"\n'*' denotes best ucast next-hop\n\
+             '[x/y]' denotes [preference/metric]\n\n\
+             0.0.0.0/0, ubest/mbest: 1/0\n    *via 192.0.2.1%mgmt, [1/0], 2w3d, static\n\
+             10.0.0.0/8, ubest/mbest: 2/0\n    *via 192.0.2.2, Eth1/1, [110/41], 2w3d, ospf-1, intra\n    \
+             *via 192.0.2.3, Eth1/2, [110/41], 2w3d, ospf-1, intra\n\
+             10.1.0.0/16, ubest/mbest: 1/0\n    *via Null0, [220/0], 2w3d, bgp-64500, discard\n\n\
+             IP Route Table for VRF \"red\"\n'*' denotes best ucast next-hop\n\n\
+             10.9.0.0/16, ubest/mbest: 1/0, attached\n    *via 192.0.2.7, Eth1/9, [0/0], 3w0d, direct\n",
+        );
+        assert_eq!(
+            routes(&loaded),
+            ["0.0.0.0/0 192.0.2.1", "10.0.0.0/8 192.0.2.2 dev Eth1/1", "10.1.0.0/16 blackhole"]
+        );
+        assert_eq!(loaded.report.notes.last().unwrap().what, "route of VRF red");
+    }
+
+    #[test]
+    fn one_vrf_is_read_wherever_it_is() {
+        const RED: &str = "VRF: red\nCodes: B - BGP\n\nB 10.0.0.0/8 [20/0] via 192.0.2.1, 1d\n\n";
+        const BLUE: &str = "VRF: blue\nCodes: B - BGP\n\nB 10.1.0.0/16 [20/0] via 192.0.2.2, 1d\n\n";
+        const DEFAULT: &str = "VRF: default\nCodes: B - BGP\n\nB 10.2.0.0/16 [20/0] via 192.0.2.3, 1d\n\n";
+        let of = |text: &str, vrf: Option<&str>| {
+            let options = ReadOptions { vrf: vrf.map(Into::into), ..Default::default() };
+            parse(text.as_bytes(), &options).map(|loaded| {
+                (routes(&loaded), loaded.report.notes.iter().map(|note| note.count).sum::<u64>())
+            })
+        };
+        let only = |route: &str, left_out| (vec![route.to_owned()], left_out);
+        let (red, default) = ("10.0.0.0/8 192.0.2.1", "10.2.0.0/16 192.0.2.3");
+        assert_eq!(of(RED, None).unwrap(), only(red, 0));
+        for all in [[RED, BLUE, DEFAULT], [DEFAULT, RED, BLUE], [RED, DEFAULT, BLUE]].map(|all| all.concat())
+        {
+            assert_eq!(of(&all, None).unwrap(), only(default, 2));
+            assert_eq!(of(&all, Some("red")).unwrap(), only(red, 2));
+        }
+        let error = |vrf| of(&[RED, BLUE].concat(), vrf).unwrap_err().to_string();
+        assert_eq!(error(None), "memory, line 1: no VRF default, name one of red, blue by --vrf");
+        assert_eq!(error(Some("green")), "memory, line 1: no VRF green (there are red, blue)");
     }
 
     #[test]
