@@ -43,7 +43,7 @@ const ROUTER: [Ipv4Addr; 2] = [Ipv4Addr::new(10, 2, 0, 1), Ipv4Addr::new(10, 3, 
 #[derive(Debug)]
 pub(crate) struct Network {
     pub(crate) router: Router,
-    _frr: Frr,
+    frr: Frr,
     pub(crate) lab: Lab,
 }
 
@@ -62,13 +62,12 @@ impl Network {
             }
         }
         let router = Router::start(&lab, program, frr.folder())?;
-        let zebra = format!("fpm address 127.0.0.1 port {}\n", fpm::PORT);
         lab.inside("r", || {
-            frr.start("zebra", &zebra, &["-M", "dplane_fpm_nl", "-s", "90000000"]);
+            frr.start("zebra", &(fpm_address() + "\n"), &["-M", "dplane_fpm_nl", "-s", "90000000"]);
             frr.start("bgpd", &bgpd(), &[]);
         });
         lab.forward_by_plane_alone();
-        Ok(Some(Self { router, _frr: frr, lab }))
+        Ok(Some(Self { router, frr, lab }))
     }
 
     /// Opens the speakers' sessions.
@@ -88,11 +87,10 @@ impl Network {
         Ok([open(0)?, open(1)?])
     }
 
-    /// Has zebra tell everything again: another connection ends its session.
-    pub(crate) fn cut_fpm(&self) -> anyhow::Result<()> {
-        let connect = || TcpStream::connect((Ipv4Addr::LOCALHOST, fpm::PORT));
-        drop(self.lab.inside("r", connect).context("FPM")?);
-        Ok(())
+    /// Has zebra tell everything again: its session ends, and it begins another.
+    pub(crate) fn cut_fpm(&self) {
+        self.frr.configure("no fpm address");
+        self.frr.configure(&fpm_address());
     }
 
     /// Returns when zebra last sent something by FPM, as the kernel knows it.
@@ -107,6 +105,11 @@ impl Network {
         let since = since.with_context(|| format!("no connection of zebra: {text}"))?;
         now.checked_sub(Duration::from_millis(since.parse()?)).context("a time before the machine's")
     }
+}
+
+/// The line of zebra's configuration that says where the router listens.
+fn fpm_address() -> String {
+    format!("fpm address 127.0.0.1 port {}", fpm::PORT)
 }
 
 /// The configuration of bgpd. Without a policy it would take nothing in; without one for the other
