@@ -9,7 +9,7 @@ use fibula::{IpPrefix, Prefix};
 use std::net::IpAddr;
 use std::num::NonZero;
 
-/// Reads `address/length`, or a bare address as a host prefix. Never panics.
+/// Reads `address/length`, `address/netmask`, or a bare address as a host prefix. Never panics.
 #[inline(always)]
 pub(crate) fn prefix(text: &[u8], mask_host_bits: bool) -> Result<IpPrefix, String> {
     match plain_v4(text) {
@@ -28,10 +28,28 @@ pub(crate) fn prefix_of(
     of(address.into(), len).map_err(|error| error.to_string())
 }
 
+/// Returns the length that a netmask of the family of `address` means.
+pub(crate) fn len_of_mask(address: IpAddr, mask: IpAddr) -> Result<u8, String> {
+    let (ones, trailing) = match mask {
+        IpAddr::V4(mask) => (mask.to_bits().leading_ones(), 32 - mask.to_bits().trailing_zeros()),
+        IpAddr::V6(mask) => (mask.to_bits().leading_ones(), 128 - mask.to_bits().trailing_zeros()),
+    };
+    if address.is_ipv4() == mask.is_ipv4() && ones == trailing {
+        Ok(ones as u8)
+    } else {
+        Err(format!("{mask} is no netmask of {address}"))
+    }
+}
+
 fn any_prefix(text: &[u8], mask_host_bits: bool) -> Result<IpPrefix, String> {
     let text = utf8(text)?;
     if !text.bytes().any(|b| b == b':' || b == b'.') {
         return Err(format!("{} is not a prefix (expected address/length)", quoted(text)));
+    }
+    if let Some((address, mask)) = text.split_once('/')
+        && let (Some(address), Some(mask)) = (parse(address.as_bytes()), parse(mask.as_bytes()))
+    {
+        return prefix_of(address, len_of_mask(address, mask)?, mask_host_bits);
     }
     if mask_host_bits
         && let Some((address, len)) = text.split_once('/')

@@ -8,6 +8,7 @@ use super::rows::{self, Row};
 use crate::blocks::Block;
 use crate::scan::{self, lines};
 use crate::{Damage, Place, address};
+use fibula::IpPrefix;
 use std::borrow::Cow;
 use std::net::{IpAddr, Ipv6Addr};
 
@@ -53,6 +54,25 @@ const PREFIX_NAMES: [&str; 12] = [
     "dst",
 ];
 
+/// The names of the column of addresses, where there is one of netmasks, or lengths, beside it.
+const ADDRESS_NAMES: [&str; 6] =
+    ["address", "ip", "ip_address", "ip address", "network_address", "network address"];
+
+/// The names of the column of netmasks or lengths.
+const MASK_NAMES: [&str; 11] = [
+    "netmask",
+    "mask",
+    "subnet_mask",
+    "subnet mask",
+    "subnetmask",
+    "genmask",
+    "prefix_length",
+    "prefix length",
+    "prefixlen",
+    "mask_len",
+    "masklen",
+];
+
 /// The names of the columns of the first and of the last address, in the same order.
 const START_NAMES: [&str; 9] = [
     "start",
@@ -82,6 +102,54 @@ pub(super) const LISTED: &str = "listed";
 pub(super) enum Net {
     Prefix(usize),
     Range(usize, usize),
+    /// An address, and a netmask or a length. A prefix in place of the address stands for itself.
+    Masked(usize, usize),
+}
+
+/// The addresses of a row.
+pub(super) enum Addresses {
+    Prefix(IpPrefix),
+    Range(IpAddr, IpAddr),
+}
+
+impl Net {
+    /// Returns its first column, and its second, if it has one.
+    pub(super) fn columns(self) -> (usize, Option<usize>) {
+        match self {
+            Self::Prefix(prefix) => (prefix, None),
+            Self::Range(first, second) | Self::Masked(first, second) => (first, Some(second)),
+        }
+    }
+
+    /// Returns whether a column is one of its.
+    fn has(self, column: usize) -> bool {
+        let (first, second) = self.columns();
+        column == first || Some(column) == second
+    }
+
+    /// Reads the texts of its columns.
+    pub(super) fn addresses(
+        self,
+        first: &[u8],
+        second: &[u8],
+        mask_host_bits: bool,
+    ) -> Result<Addresses, String> {
+        let (first, second) = (first.trim_ascii(), second.trim_ascii());
+        Ok(match self {
+            Self::Range(..) => {
+                let (first, last) = bounds(first, second)?;
+                Addresses::Range(first, last)
+            }
+            Self::Masked(..) if !second.is_empty() && !first.contains(&b'/') => {
+                let len = second.strip_prefix(b"/").unwrap_or(second);
+                Addresses::Prefix(scan::prefix(&[first, b"/", len].concat(), mask_host_bits)?)
+            }
+            Self::Prefix(_) | Self::Masked(..) => match range_of(first) {
+                Some((first, last)) => Addresses::Range(first, last),
+                None => Addresses::Prefix(scan::prefix(first, mask_host_bits)?),
+            },
+        })
+    }
 }
 
 /// The chosen columns of a file.
@@ -133,22 +201,22 @@ pub(super) fn choose(names: Vec<String>, wanted: &Columns) -> Result<Chosen, Str
         let starts = START_NAMES.iter().zip(&END_NAMES);
         starts.into_iter().find_map(|(start, end)| Some(Net::Range(find(&[start])?, find(&[end])?)))
     };
+    let masked =
+        |address: usize| find(&MASK_NAMES).map_or(Net::Prefix(address), |mask| Net::Masked(address, mask));
+    let known_prefix = || {
+        let address = || find(&ADDRESS_NAMES).filter(|_| find(&MASK_NAMES).is_some());
+        find(&PREFIX_NAMES).or_else(address).map(masked)
+    };
     let net = match (&wanted.prefix, &wanted.start, &wanted.end) {
-        (Some(prefix), None, None) => Net::Prefix(named(prefix)?),
+        (Some(prefix), None, None) => masked(named(prefix)?),
         (None, Some(start), Some(end)) => Net::Range(named(start)?, named(end)?),
-        (None, None, None) => find(&PREFIX_NAMES).map(Net::Prefix).or_else(known_range).ok_or_else(|| {
+        (None, None, None) => known_prefix().or_else(known_range).ok_or_else(|| {
             let found = scan::quoted(&names.join(","));
             format!("expected a header with a column of prefixes (such as prefix or network), found {found}")
         })?,
         _ => return Err("a prefix column, or a start and an end column, not other combinations".into()),
     };
-    let others = || {
-        let is_net = |&column: &usize| match net {
-            Net::Prefix(prefix) => column == prefix,
-            Net::Range(start, end) => column == start || column == end,
-        };
-        (0..names.len()).filter(move |column| !is_net(column))
-    };
+    let others = || (0..names.len()).filter(|&column| !net.has(column));
     let values = match find(&VALUE_NAMES) {
         _ if !wanted.values.is_empty() => wanted.values.iter().map(named).collect::<Result<_, _>>()?,
         Some(value) => vec![value],
@@ -190,11 +258,9 @@ impl Chosen {
         if self.is_ragged {
             fields.resize(expected, Cow::Borrowed(&[]));
         }
-        let (first, last) = match self.net {
-            Net::Prefix(prefix) => (prefix, prefix),
-            Net::Range(start, end) => (start, end),
-        };
-        let needed = 1 + self.values.iter().fold(first.max(last), |needed, &value| needed.max(value));
+        let (first, second) = self.net.columns();
+        let second = second.unwrap_or(first);
+        let needed = 1 + self.values.iter().fold(first.max(second), |needed, &value| needed.max(value));
         if fields.len() < needed {
             return Err(format!("{count} columns, expected at least {needed}"));
         }
@@ -209,19 +275,10 @@ impl Chosen {
             },
             _ => Cow::Owned(joined(self.values.iter().map(|&value| &fields[value]))?),
         };
-        match self.net {
-            Net::Prefix(prefix) => {
-                let text = fields[prefix].trim_ascii();
-                Ok(match range_of(text) {
-                    Some((first, last)) => Row::Range(first, last, value),
-                    None => Row::Prefix(scan::prefix(text, mask_host_bits)?, value),
-                })
-            }
-            Net::Range(start, end) => {
-                let (first, last) = bounds(fields[start].trim_ascii(), fields[end].trim_ascii())?;
-                Ok(Row::Range(first, last, value))
-            }
-        }
+        Ok(match self.net.addresses(&fields[first], &fields[second], mask_host_bits)? {
+            Addresses::Prefix(prefix) => Row::Prefix(prefix, value),
+            Addresses::Range(first, last) => Row::Range(first, last, value),
+        })
     }
 }
 

@@ -96,7 +96,7 @@ pub(super) fn quote(text: &str, delimiter: char) -> Cow<'_, str> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{self, values};
+    use super::super::testing::{self, routes, values};
     use super::super::{Format, ReadOptions, parse};
 
     #[test]
@@ -108,6 +108,20 @@ mod tests {
         .unwrap();
         assert_eq!(loaded.format, Format::Csv);
         assert_eq!(values(&loaded), ["192.0.2.1", "a \"b\", c"]);
+    }
+
+    #[test]
+    fn netmasks_and_lengths_are_beside_their_addresses() {
+        let of = |text: &str| routes(&parse(text.as_bytes(), &ReadOptions::default()).unwrap());
+        let both = ["10.0.0.0/8 a", "192.168.0.0/16 b"];
+        assert_eq!(of("network,netmask,site\n10.0.0.0,255.0.0.0,a\n192.168.0.0,/16,b\n"), both);
+        assert_eq!(of("site;address;prefix_length\na;10.0.0.0;8\nb;192.168.0.0;16\n"), both);
+        assert_eq!(of("10.0.0.0/255.0.0.0\n"), ["10.0.0.0/8 listed"]);
+        // A prefix stands for itself, and so does an address without a mask.
+        let rest = ["10.0.0.0/8 a", "10.0.0.1/32 b"];
+        assert_eq!(of("network,mask,site\n10.0.0.0/8,255.0.0.0,a\n10.0.0.1,,b\n"), rest);
+        let error = testing::error(Format::Csv, "network,mask,site\n10.0.0.0,255.0.255.0,a\n");
+        assert_eq!(error, "memory, line 2: 255.0.255.0 is no netmask of 10.0.0.0");
     }
 
     #[test]

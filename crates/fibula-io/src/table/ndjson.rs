@@ -8,7 +8,7 @@
 //! text, so that an integer past 2^53 stays itself.
 
 use super::builder::{Builder, Trouble};
-use super::columns::{self, Chosen, Columns, LISTED, Net};
+use super::columns::{self, Addresses, Chosen, Columns, LISTED, Net};
 use super::fields::{is_structured, object, quoted};
 use super::layouts::{Layout, Lines, Looks, Reader, Writer};
 use super::{ReadOptions, json, rows};
@@ -19,7 +19,6 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 use std::borrow::Cow;
 use std::fmt;
-use std::net::IpAddr;
 
 pub(super) const LINES: Layout = Layout {
     looks: Looks::Json(is_row),
@@ -49,10 +48,8 @@ fn is_row(value: &Value) -> bool {
             let value = fields.values().nth(column);
             value.is_some_and(|value| value.as_str().is_some_and(|text| text.contains(['.', ':'])))
         };
-        match chosen.net {
-            Net::Prefix(prefix) => is_address(prefix),
-            Net::Range(start, end) => is_address(start) && is_address(end),
-        }
+        let (first, second) = chosen.net.columns();
+        is_address(first) && (!matches!(chosen.net, Net::Range(..)) || second.is_some_and(is_address))
     })
 }
 
@@ -131,7 +128,7 @@ impl Reading {
             for name in &chosen.left_out {
                 builder.left_out(place, format!("column {name:?}"))?;
             }
-            let net = if matches!(chosen.net, Net::Prefix(_)) { 1 } else { 2 };
+            let net = if chosen.net.columns().1.is_some() { 2 } else { 1 };
             self.takes_all = chosen.values.len() > 1 && chosen.values.len() + net == chosen.names.len();
             self.chosen = Some(chosen);
         }
@@ -146,21 +143,27 @@ impl Reading {
                 .or_else(|_| serde_json::from_str::<u128>(value.get()).map(|number| number.to_string()))
                 .map_err(|_| format!("{} is no text", scan::quoted(value.get())))
         };
-        let (net, prefixes): (Vec<usize>, Vec<IpPrefix>) = match chosen.net {
-            Net::Prefix(prefix) => {
-                (vec![prefix], vec![scan::prefix(text(prefix)?.trim().as_bytes(), options.mask_host_bits)?])
-            }
-            Net::Range(start, end) => {
-                let (first, last): (IpAddr, IpAddr) =
-                    columns::bounds(text(start)?.as_bytes(), text(end)?.as_bytes())?;
-                (vec![start, end], rows::range(first, last)?.collect())
-            }
+        let (first, second) = chosen.net.columns();
+        if find(first).is_none() && is_metadata(row) {
+            return Ok(builder.left_out(place, "object of the type metadata")?);
+        }
+        let other = match second {
+            Some(mask) if matches!(chosen.net, Net::Masked(..)) && find(mask).is_none() => String::new(),
+            Some(second) => text(second)?,
+            None => String::new(),
+        };
+        let addresses =
+            chosen.net.addresses(text(first)?.as_bytes(), other.as_bytes(), options.mask_host_bits)?;
+        let prefixes: Vec<IpPrefix> = match addresses {
+            Addresses::Prefix(prefix) => vec![prefix],
+            Addresses::Range(first, last) => rows::range(first, last)?.collect(),
         };
         let value = match chosen.values[..] {
             [] => NextHopInfo::Label(LISTED.into()),
             [value] => single(find(value), &chosen.names[value])?,
             _ if self.takes_all => {
-                let is_net = |name: &str| net.iter().any(|&column| chosen.names[column] == name);
+                let net = [Some(first), second];
+                let is_net = |name: &str| net.iter().flatten().any(|&column| chosen.names[column] == name);
                 let others = row.0.iter().filter(|(name, _)| !is_net(name));
                 label(object(others.map(|(name, value)| (&**name, raw(value)))))?
             }
@@ -177,6 +180,11 @@ impl Reading {
         }
         Ok(())
     }
+}
+
+/// Returns whether a row tells something of the list, as the last one of DROP does.
+fn is_metadata(row: &Row<'_>) -> bool {
+    row.0.iter().any(|(name, value)| name == "type" && value.get() == "\"metadata\"")
 }
 
 /// Returns JSON as labels have it.
@@ -224,6 +232,15 @@ mod tests {
         let list = format!("[{}]", text.trim().replace("\n\n", ","));
         let loaded = parse(list.as_bytes(), &ReadOptions::default()).unwrap();
         assert_eq!((loaded.format, routes(&loaded)), (Format::JsonRows, fields.map(Into::into).to_vec()));
+    }
+
+    #[test]
+    fn masks_and_metadata_are_known() {
+        let text = b"{\"network\":\"10.0.0.0\",\"mask\":8,\"site\":\"a\"}\n{\"network\":\"10.1.0.0/16\",\"site\":\"b\"}\n\
+            {\"type\":\"metadata\",\"records\":2}\n";
+        let loaded = parse(text, &ReadOptions::default()).unwrap();
+        assert_eq!(routes(&loaded), ["10.0.0.0/8 a", "10.1.0.0/16 b"]);
+        assert_eq!(loaded.report.notes[0].what, "object of the type metadata");
     }
 
     #[test]

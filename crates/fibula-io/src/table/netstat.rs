@@ -70,11 +70,8 @@ fn route(
     };
     let (destination, gateway) = (address(destination)?, address(gateway)?);
     let mask: Ipv4Addr = mask.parse().map_err(|_| expected())?;
-    let len = mask.to_bits().leading_ones();
-    if mask.to_bits().count_ones() != len {
-        return Err(format!("the mask {mask} has a gap"));
-    }
-    let prefix = scan::prefix_of(destination, len as u8, options.mask_host_bits)?;
+    let len = scan::len_of_mask(destination.into(), mask.into())?;
+    let prefix = scan::prefix_of(destination, len, options.mask_host_bits)?;
     let rank = match metric {
         None => 0,
         Some(column) => words.get(column).and_then(|word| word.parse().ok()).ok_or_else(expected)?,
@@ -121,7 +118,7 @@ mod tests {
         );
         assert_eq!(
             error("10.0.0.0 * 255.0.255.0 U 0 0 0 a"),
-            "memory, line 3: the mask 255.0.255.0 has a gap"
+            "memory, line 3: 255.0.255.0 is no netmask of 10.0.0.0"
         );
     }
 }

@@ -1,5 +1,5 @@
-//! The address lists that clouds publish as JSON: AWS, Google, Azure, Oracle, GitHub, Fastly and
-//! Cloudflare.
+//! The address lists that clouds publish as JSON: AWS, Google, Azure, Oracle, GitHub, Fastly,
+//! Cloudflare, Microsoft 365 and Atlassian.
 //!
 //! Each prefix has the fields of the objects around it, but for those of the document itself:
 //! `{"region":"af-south-1","service":"AMAZON","network_border_group":"af-south-1"}`. In a document
@@ -49,6 +49,8 @@ fn looks(value: &Value) -> bool {
         || value.get("result").is_some_and(|result| result.get("ipv4_cidrs").is_some())
         || first("addresses").is_some_and(|element| element.as_str().is_some_and(is_prefix))
         || value.get("verifiable_password_authentication").is_some() // GitHub
+        || has(first("items"), &["cidr"]) // Atlassian
+        || has(Some(json::first(value)), &["serviceArea"]) // Microsoft 365
         || json::first(value).as_str().is_some_and(is_prefix)
 }
 
@@ -97,8 +99,10 @@ impl Reading<'_> {
                 let own = fields.iter().filter(|(key, value)| depth > 0 && is_plain(value) && is_about(key));
                 let around: Vec<Field<'_>> =
                     around.iter().copied().chain(own.map(|(key, value)| (key.as_str(), value))).collect();
+                // Atlassian has the address alone as well.
+                let is_again = |key: &str| key == "network" && fields.contains_key("cidr");
                 for (key, value) in fields {
-                    if !value.is_string() || KEYS.contains(&key.as_str()) {
+                    if !value.is_string() || KEYS.contains(&key.as_str()) && !is_again(key) {
                         self.walk(value, &around, Some(key), depth + 1, builder)?;
                     }
                 }
@@ -176,6 +180,12 @@ mod tests {
         assert_eq!(read(cloudflare), ["192.0.2.0/24 listed"]);
         let fastly = r#"{"addresses":["192.0.2.0/24"],"ipv6_addresses":["2001:db8::/32"]}"#;
         assert_eq!(read(fastly), ["192.0.2.0/24 listed", "2001:db8::/32 listed"]);
+        let atlassian =
+            r#"{"items":[{"network":"192.0.2.0","mask_len":24,"cidr":"192.0.2.0/24","product":["jira"]}]}"#;
+        assert_eq!(read(atlassian), [r#"192.0.2.0/24 {"mask_len":24,"product":["jira"]}"#]);
+        let microsoft = r#"[{"id":1,"serviceArea":"Exchange","urls":["a.example"],"ips":["192.0.2.0/24"]},{"id":2,"serviceArea":"Exchange"}]"#;
+        let value = r#"{"id":1,"serviceArea":"Exchange","urls":["a.example"]}"#;
+        assert_eq!(read(microsoft), [format!("192.0.2.0/24 {value}")]);
     }
 
     #[test]

@@ -7,6 +7,9 @@
 //! 192.0.2.0 192.0.2.255 any text
 //! ```
 //!
+//! Where each second address is a netmask of the first, and not all are 255.255.255.255, they are
+//! taken as such; that is a guess, and told.
+//!
 //! A range becomes the fewest prefixes that are its addresses. The names of the fields follow from
 //! their number, by the lists of DB-IP, ip-location-db, iptoasn and, where addresses are integers,
 //! IP2Location. Fields of other lists are called `column3` and so on.
@@ -17,8 +20,9 @@ use super::layouts::{Layout, Lines, Looks, Reader, Writer};
 use super::rows::{self, Row};
 use super::text::without_comment;
 use super::{Columns, Format, ReadOptions};
-use crate::scan::{field, lines};
-use crate::{Damage, address};
+use crate::scan::{field, len_of_mask, lines, prefix_of};
+use crate::{Damage, Kind, Note, Place, address};
+use fibula::IpPrefix;
 use std::borrow::Cow;
 use std::net::IpAddr;
 
@@ -33,19 +37,54 @@ fn read(blocks: &mut Lines<'_>, options: &ReadOptions, builder: &mut Builder) ->
     let has_spaces = lines(blocks.peek()).find(|(_, line)| !is_skipped(line)).is_some_and(|(_, line)| {
         begin(line, &options.columns, false).is_err() && between_spaces(line).is_some()
     });
+    let of_masks = are_masks(blocks.peek());
+    if of_masks {
+        let what = "second address as a netmask".into();
+        let first = lines(blocks.peek()).find(|(_, line)| !is_skipped(line)).map_or(1, |(number, _)| number);
+        builder.notes([Note { kind: Kind::Guessed, what, count: 1, first: Place::Line(first) }])?;
+    }
     if has_spaces {
-        return rows::read(blocks, options, builder, of_spaces);
+        return rows::read(blocks, options, builder, |line, mask| of_spaces(line, of_masks, mask));
     }
     let is_named = options.format == Some(Format::Ranges);
-    columns::read(blocks, options, builder, |line| begin(line, &options.columns, is_named))
+    columns::read(blocks, options, builder, |line| {
+        let (chosen, is_row) = begin(line, &options.columns, is_named)?;
+        let net = if of_masks { Net::Masked(0, 1) } else { chosen.net };
+        Ok((Chosen { net, ..chosen }, is_row))
+    })
 }
 
-/// Returns the two addresses that a line between spaces begins with, if they may be a range.
-fn between_spaces(line: &[u8]) -> Option<(IpAddr, IpAddr, &[u8])> {
+/// Returns whether the second address of each line is a netmask of the first, and not all are of
+/// single addresses: 224.0.0.0 to 255.255.255.255 is a range.
+fn are_masks(text: &[u8]) -> bool {
+    let len = |line: &[u8]| {
+        let mut words = line.split(|byte| b", \t;|\"".contains(byte)).filter(|word| !word.is_empty());
+        let (address, mask) = (address::parse(words.next()?)?, address::parse(words.next()?)?);
+        let len = len_of_mask(address, mask).ok()?;
+        IpPrefix::new(address, len).is_ok().then_some((len, mask))
+    };
+    // The last line may be cut.
+    let text = memchr::memrchr(b'\n', text).map_or(text, |end| &text[..end]);
+    let mut is_any_wide = false;
+    let are_all = lines(text).filter(|(_, line)| !is_skipped(line)).all(|(_, line)| {
+        len(line).is_some_and(|(len, mask)| {
+            is_any_wide |= len < if mask.is_ipv4() { 32 } else { 128 };
+            true
+        })
+    });
+    are_all && is_any_wide
+}
+
+/// Returns the two addresses that a line between spaces begins with.
+fn pair(line: &[u8]) -> Option<(IpAddr, IpAddr, &[u8])> {
     let (first, rest) = field(without_comment(line))?;
     let (last, rest) = field(rest)?;
-    let (first, last) = (address::parse(first)?, address::parse(last)?);
-    (first.is_ipv4() == last.is_ipv4() && first < last).then_some((first, last, rest))
+    Some((address::parse(first)?, address::parse(last)?, rest))
+}
+
+/// As [`pair`], if they may be a range.
+fn between_spaces(line: &[u8]) -> Option<(IpAddr, IpAddr, &[u8])> {
+    pair(line).filter(|(first, last, _)| first.is_ipv4() == last.is_ipv4() && first < last)
 }
 
 /// Returns whether a line of the text format, an address and its next hop, may be a range as well.
@@ -53,16 +92,17 @@ pub(super) fn may_be_one(line: &[u8]) -> bool {
     between_spaces(line).is_some_and(|(_, _, rest)| rest.is_empty())
 }
 
-fn of_spaces(line: &[u8], _: bool) -> Result<Row<'_>, String> {
+fn of_spaces(line: &[u8], of_masks: bool, mask_host_bits: bool) -> Result<Row<'_>, String> {
     if is_skipped(line) {
         return Ok(Row::Blank);
     }
-    let (first, last, value) = between_spaces(line).ok_or_else(|| expected(line))?;
-    Ok(Row::Range(
-        first,
-        last,
-        if value.is_empty() { LISTED.as_bytes() } else { value.trim_ascii_end() }.into(),
-    ))
+    let addresses = if of_masks { pair(line) } else { between_spaces(line) };
+    let (first, last, value) = addresses.ok_or_else(|| expected(line))?;
+    let value = if value.is_empty() { LISTED.as_bytes() } else { value.trim_ascii_end() }.into();
+    Ok(match of_masks {
+        true => Row::Prefix(prefix_of(first, len_of_mask(first, last)?, mask_host_bits)?, value),
+        false => Row::Range(first, last, value),
+    })
 }
 
 fn is_line(line: &[u8]) -> bool {
@@ -173,6 +213,23 @@ mod tests {
         assert_eq!(routes(&loaded), [r#"192.0.2.0/24 {"country_code":"AU","country_name":"Australia"}"#]);
         let loaded = parse(b"192.0.2.0\t192.0.2.255\n", &options).unwrap();
         assert_eq!(routes(&loaded), ["192.0.2.0/24 listed"]);
+    }
+
+    #[test]
+    fn netmasks_are_no_ranges() {
+        let of = |text: &str| {
+            let loaded = parse(text.as_bytes(), &ReadOptions::default()).unwrap();
+            (routes(&loaded), loaded.report.notes.first().map(|note| note.to_string()))
+        };
+        let guessed = Some("guessed: second address as a netmask, 1 time, first at line 1".to_owned());
+        let spaces = "10.0.0.0 255.0.0.0 office\n0.0.0.0 0.0.0.0 rest\n10.1.0.1 255.255.255.255 host\n";
+        let prefixes = ["0.0.0.0/0 rest", "10.0.0.0/8 office", "10.1.0.1/32 host"];
+        assert_eq!(of(spaces), (prefixes.map(str::to_owned).into(), guessed.clone()));
+        let commas = "10.0.0.0,255.0.0.0,office\n192.168.0.0,255.255.0.0,lab\n";
+        assert_eq!(of(commas), (vec!["10.0.0.0/8 office".into(), "192.168.0.0/16 lab".into()], guessed));
+        // What could be both is a range.
+        let last = "224.0.0.0,255.255.255.255,multicast\n";
+        assert_eq!(of(last), (vec!["224.0.0.0/3 multicast".into()], None));
     }
 
     #[test]

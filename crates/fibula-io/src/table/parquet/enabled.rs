@@ -1,9 +1,9 @@
 //! Reads and writes with the `parquet` crate.
 
 use super::super::builder::{Builder, Trouble};
-use super::super::columns::{self, Net};
+use super::super::columns::{self, Addresses, Net};
 use super::super::{ReadOptions, Tables, rows};
-use crate::{Damage, Place, caught, scan};
+use crate::{Damage, Place, caught};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float32Type, Float64Type};
 use arrow_array::{Array, RecordBatch, StringArray, downcast_integer_array};
@@ -62,10 +62,8 @@ fn read_file(bytes: Bytes, options: &ReadOptions, builder: &mut Builder) -> Resu
     for (column, &value) in builder.columns.iter_mut().zip(&chosen.values) {
         column.is_text |= matches!(file.schema().field(value).data_type(), DataType::Utf8 | DataType::Binary);
     }
-    let nets = match chosen.net {
-        Net::Prefix(prefix) => vec![prefix],
-        Net::Range(start, end) => vec![start, end],
-    };
+    let (first, second) = chosen.net.columns();
+    let nets: Vec<usize> = [Some(first), second].into_iter().flatten().collect();
     let wanted = nets.iter().chain(&chosen.values).copied();
     let mask = ProjectionMask::roots(file.parquet_schema(), wanted.clone());
     let rows_at_once = |group: &RowGroupMetaData| {
@@ -80,7 +78,7 @@ fn read_file(bytes: Bytes, options: &ReadOptions, builder: &mut Builder) -> Resu
         nets.iter().map(|&net| place(net)).collect(),
         chosen.values.iter().map(|&value| place(value)).collect(),
     );
-    let mut routes = Routes { options, builder, rows: 0, known: HashMap::new() };
+    let mut routes = Routes { net: chosen.net, options, builder, rows: 0, known: HashMap::new() };
     for batch in batches {
         let batch = batch.map_err(|e| damaged(&e))?;
         let of = |columns: &[usize]| {
@@ -93,6 +91,7 @@ fn read_file(bytes: Bytes, options: &ReadOptions, builder: &mut Builder) -> Resu
 
 /// The rows of a file as routes.
 struct Routes<'a> {
+    net: Net,
     options: &'a ReadOptions,
     builder: &'a mut Builder,
     /// The rows read so far.
@@ -111,7 +110,9 @@ impl Routes<'_> {
         for index in 0..nets[0].len() {
             self.rows += 1;
             let is_null = |array: &&dyn Array| array.is_null(index);
-            let read = if nets.iter().any(is_null) || !has_fields && values.iter().any(is_null) {
+            // Without a netmask an address stands for itself.
+            let needed = if matches!(self.net, Net::Masked(..)) { &nets[..1] } else { nets };
+            let read = if needed.iter().any(is_null) || !has_fields && values.iter().any(is_null) {
                 Err("null, expected a prefix and its value".into())
             } else {
                 self.push(&row(&nets_at, nets, index), &row(&values_at, values, index))
@@ -139,14 +140,14 @@ impl Routes<'_> {
             self.known.insert(value.into_owned(), new);
             new
         };
-        if let [first, last] = net {
-            let (first, last) = columns::bounds(first.trim_ascii(), last.trim_ascii())?;
-            for prefix in rows::range(first, last)? {
-                self.builder.push(place, prefix, next_hop)?;
+        let second = net.get(1).map_or(&b""[..], |second| second);
+        match self.net.addresses(&net[0], second, self.options.mask_host_bits)? {
+            Addresses::Prefix(prefix) => self.builder.push(place, prefix, next_hop)?,
+            Addresses::Range(first, last) => {
+                for prefix in rows::range(first, last)? {
+                    self.builder.push(place, prefix, next_hop)?;
+                }
             }
-        } else {
-            let prefix = scan::prefix(net[0].trim_ascii(), self.options.mask_host_bits)?;
-            self.builder.push(place, prefix, next_hop)?;
         }
         Ok(())
     }
