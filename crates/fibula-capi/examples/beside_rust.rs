@@ -88,6 +88,8 @@ const COMPARED: usize = 100_000_000;
 const MISS: u64 = u64::MAX;
 /// The bytes from a packet to the next one.
 const SLOT: usize = 64;
+/// The packets of a ring, such as a network card has.
+const RING: usize = 4096;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let tables = match env::args_os().nth(1) {
@@ -185,9 +187,11 @@ impl<A: Address> Both<'_, A> {
         }
     }
 
+    /// Where there are fewer addresses than answers, they come again.
     fn c_values(&self, bytes: &[u8], stride: usize, calls_of: usize, out: &mut [u64]) {
         let bulk = black_box(self.functions.bulk);
-        for (addresses, out) in bytes.chunks(calls_of * stride).zip(out.chunks_mut(calls_of)) {
+        let chunks = bytes.chunks(calls_of * stride).cycle();
+        for (addresses, out) in chunks.zip(out.chunks_mut(calls_of)) {
             // SAFETY: there are as many addresses as answers.
             unsafe { bulk(self.table, addresses.as_ptr().cast(), stride, out.as_mut_ptr(), out.len(), MISS) };
         }
@@ -259,11 +263,14 @@ fn family<A: Address>(
         }]);
         assert_eq!(ours, theirs);
         row(&of, "values", found);
-        let found = medians([&mut || both.c_values(&both.addresses, size, calls_of, &mut ours), &mut || {
-            both.c_values(&both.slots, SLOT, calls_of, &mut theirs);
-        }]);
-        assert_eq!(ours, theirs);
-        row(&of, "values; C: an array, and fields of headers", found);
+        for (count, whose) in [(TIMED, "headers"), (RING, "headers of a ring")] {
+            let (array, headers) = (&both.addresses[..count * size], &both.slots[..count * SLOT]);
+            let found = medians([&mut || both.c_values(array, size, calls_of, &mut ours), &mut || {
+                both.c_values(headers, SLOT, calls_of, &mut theirs);
+            }]);
+            assert_eq!(ours, theirs);
+            row(&of, &format!("values; C: an array, and fields of {whose}"), found);
+        }
     }
     let found = medians([&mut || both.crate_single(&mut ours), &mut || both.c_single(&mut theirs)]);
     assert_eq!(ours, theirs);

@@ -88,7 +88,7 @@ pub(crate) unsafe fn options(options: *const COptions) -> Result<Options, Failur
 /// `pointer` is null, or points to a `T` that nobody changes meanwhile.
 pub(crate) unsafe fn given<'t, T>(pointer: *const T, what: &str) -> Result<&'t T, Failure> {
     // SAFETY: the caller's promise.
-    unsafe { pointer.as_ref() }.ok_or_else(|| Failure::invalid(format!("{what} is NULL")))
+    unsafe { pointer.as_ref() }.ok_or_else(|| Failure::null(what))
 }
 
 /// As [`given`], to be changed.
@@ -97,7 +97,7 @@ pub(crate) unsafe fn given<'t, T>(pointer: *const T, what: &str) -> Result<&'t T
 /// `pointer` is null, or points to a `T` that nobody else uses meanwhile.
 pub(crate) unsafe fn given_mut<'t, T>(pointer: *mut T, what: &str) -> Result<&'t mut T, Failure> {
     // SAFETY: the caller's promise.
-    unsafe { pointer.as_mut() }.ok_or_else(|| Failure::invalid(format!("{what} is NULL")))
+    unsafe { pointer.as_mut() }.ok_or_else(|| Failure::null(what))
 }
 
 /// Hands something over to C, which frees it by the call that is named as its type is.
@@ -106,7 +106,7 @@ pub(crate) unsafe fn given_mut<'t, T>(pointer: *mut T, what: &str) -> Result<&'t
 /// `out` is null, or may be written.
 pub(crate) unsafe fn hand_over<T>(out: *mut *mut T, value: T) -> Result<c_int, Failure> {
     if out.is_null() {
-        return Err(Failure::invalid("the place for the result is NULL"));
+        return Err(Failure::null("the place for the result"));
     }
     // SAFETY: the caller's promise.
     unsafe { out.write(Box::into_raw(Box::new(value))) };
@@ -351,7 +351,7 @@ pub(crate) unsafe fn elements<'t, T>(pointer: *const T, n: usize, what: &str) ->
         return Ok(&[]);
     }
     if pointer.is_null() {
-        return Err(Failure::invalid(format!("{what} is NULL")));
+        return Err(Failure::null(what));
     }
     // SAFETY: the caller's promise.
     Ok(unsafe { slice::from_raw_parts(pointer, n) })
@@ -370,7 +370,7 @@ pub(crate) unsafe fn elements_mut<'t, T>(
         return Ok(&mut []);
     }
     if pointer.is_null() {
-        return Err(Failure::invalid(format!("{what} is NULL")));
+        return Err(Failure::null(what));
     }
     // SAFETY: the caller's promise.
     Ok(unsafe { slice::from_raw_parts_mut(pointer, n) })
@@ -426,7 +426,7 @@ fn visit_all(
     visit: Option<Visit>,
     context: *mut c_void,
 ) -> Result<c_int, Failure> {
-    let visit = visit.ok_or_else(|| Failure::invalid("the function is NULL"))?;
+    let visit = visit.ok_or_else(|| Failure::null("the function"))?;
     let stopped = routes.try_for_each(|(prefix, index)| {
         match visit(context, &CPrefix::from(prefix), table.values.get(index)) {
             0 => ControlFlow::Continue(()),

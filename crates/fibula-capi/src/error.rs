@@ -22,6 +22,29 @@ impl Failure {
     pub(crate) fn invalid(message: impl Into<String>) -> Self {
         Self::new(libc::EINVAL, message)
     }
+
+    /// A pointer that is null. Out of the way of the calls that are right.
+    #[cold]
+    pub(crate) fn null(what: &str) -> Self {
+        Self::invalid(format!("{what} is NULL"))
+    }
+
+    /// A panic.
+    #[cold]
+    fn fault(panic: &(dyn Any + Send)) -> Self {
+        let text = panic.downcast_ref::<&str>().copied();
+        let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+        Self::new(libc::EIO, format!("a fault of fibula: {}", text.unwrap_or("unknown")))
+    }
+
+    /// Keeps the message as the thread's last one. Returns the negated number.
+    #[cold]
+    fn keep(self) -> c_int {
+        let message = CString::new(self.message.replace('\0', " ")).unwrap_or_default();
+        // A thread that ends has no place for messages any more.
+        let _ = LAST.try_with(|last| last.replace(message));
+        -self.errno
+    }
 }
 
 impl From<fibula::Error> for Failure {
@@ -45,20 +68,11 @@ thread_local! {
 /// Runs a call of the interface: returns what it returns, or the negated number of its error, and
 /// keeps the message. A panic is an error too.
 pub(crate) fn call(body: impl FnOnce() -> Result<c_int, Failure>) -> c_int {
-    let failure = match catch_unwind(AssertUnwindSafe(body)) {
-        Ok(Ok(found)) => return found,
-        Ok(Err(failure)) => failure,
-        Err(panic) => Failure::new(libc::EIO, format!("a fault of fibula: {}", text_of(&*panic))),
-    };
-    let message = CString::new(failure.message.replace('\0', " ")).unwrap_or_default();
-    // A thread that ends has no place for messages any more.
-    let _ = LAST.try_with(|last| last.replace(message));
-    -failure.errno
-}
-
-fn text_of(panic: &(dyn Any + Send)) -> &str {
-    let text = panic.downcast_ref::<&str>().copied();
-    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("unknown")
+    match catch_unwind(AssertUnwindSafe(body)) {
+        Ok(Ok(found)) => found,
+        Ok(Err(failure)) => failure.keep(),
+        Err(panic) => Failure::fault(&*panic).keep(),
+    }
 }
 
 /// Returns the message of the last call of this thread that failed, and "" before the first. It
@@ -74,7 +88,7 @@ pub(crate) extern "C" fn fibula_error() -> *const c_char {
 /// `text` is null or a string that ends with 0, and is not changed while it is read.
 pub(crate) unsafe fn text<'t>(text: *const c_char, what: &str) -> Result<&'t str, Failure> {
     if text.is_null() {
-        return Err(Failure::invalid(format!("{what} is NULL")));
+        return Err(Failure::null(what));
     }
     // SAFETY: the caller's promise.
     let text = unsafe { CStr::from_ptr(text) };

@@ -91,7 +91,7 @@ interface! {
         let Some(text) = text_of(given(table, "the table")?, value) else { return Ok(-libc::ENOENT) };
         if size > 0 {
             if buffer.is_null() {
-                return Err(Failure::invalid("the buffer is NULL"));
+                return Err(Failure::null("the buffer"));
             }
             let len = text.len().min(size - 1);
             buffer.copy_from_nonoverlapping(text.as_ptr().cast(), len);

@@ -108,7 +108,7 @@ interface! {
     fn fibula_live_new(table: *mut Table, out: *mut *mut Live) {
         given(table, "the table")?;
         if out.is_null() {
-            return Err(Failure::invalid("the place for the result is NULL"));
+            return Err(Failure::null("the place for the result"));
         }
         hand_over(out, Live::new(*Box::from_raw(table)))
     }
