@@ -11,10 +11,11 @@ const EXTENSION: &str = "target/duckdb/fibula.duckdb_extension";
 const FUNCTIONS: &str = "v1.2.0";
 
 /// Builds the extension, with the profile of the Python package: what they share is compiled once.
-pub(crate) fn build() -> Result<()> {
+/// Variables of the environment may change the profile.
+pub(crate) fn build(variables: &[(&str, &str)]) -> Result<()> {
     let mut build = cargo(&["build", "--profile", "wheel", "--locked", "--package", "fibula-duckdb"]);
     // Wherever else the user has things compiled, the library is looked for there.
-    run(build.args(["--target-dir", "target"]))?;
+    run(build.args(["--target-dir", "target"]).envs(variables.iter().copied()))?;
     pack("target/wheel", EXTENSION)?;
     println!("{EXTENSION}");
     Ok(())

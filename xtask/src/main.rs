@@ -81,7 +81,7 @@ fn command(arguments: &[String]) -> Result<()> {
         ("python", []) => python::set_up().and_then(|()| python::test()),
         ("python", [how]) if how == "--sanitized" => python::set_up().and_then(|()| python::sanitized()),
         ("router-full", rest) => router::from_arguments(rest),
-        ("duckdb", []) => duckdb::build(),
+        ("duckdb", []) => duckdb::build(&[]),
         ("dist", rest) => dist::from_arguments(rest),
         ("datafusion", []) => datafusion::test(),
         ("fuzz", rest) => fuzz::from_arguments(rest),

@@ -33,6 +33,9 @@ const UNSANITIZED: [&str; 6] = [
     "tests/test_spark.py",
 ];
 
+/// What is only tested is optimized less: compiling it takes longer than all of its tests.
+const TESTED: [(&str, &str); 1] = [("CARGO_PROFILE_WHEEL_OPT_LEVEL", "1")];
+
 /// Where wheels are built.
 const WHEELS: &str = "target/wheels";
 
@@ -115,10 +118,10 @@ pub(crate) fn test() -> Result<()> {
         std::fs::remove_dir_all(&wheels).context(WHEELS)?;
     }
     let mut build = tool("maturin", &["build", "--locked", "--quiet", "--out"]);
-    run(build.arg(&wheels).env("CARGO_INCREMENTAL", "0"))?;
+    run(build.arg(&wheels).env("CARGO_INCREMENTAL", "0").envs(TESTED))?;
     run(install_wheel(&[]).arg("--force-reinstall"))?;
     run(&mut tool("mypy", &["fibula"]))?;
-    duckdb::build()?;
+    duckdb::build(&TESTED)?;
     run(&mut tool("pytest", &["--quiet"]))?;
     for (_, folder, tests) in EARLIER {
         run(tool("pytest", &["--quiet", tests]).env("PYTHONPATH", environment().join(folder)))?;

@@ -62,7 +62,8 @@ pub(crate) fn usage(error: &clap::Error) -> ExitCode {
     let text = error.render().to_string();
     let message = text.split("\n\nUsage:").next().unwrap_or_default();
     let message = message.split("\n\nFor more information").next().unwrap_or_default();
-    tell(one_line(message.trim_start_matches("error: ")));
+    let message = message.trim_start_matches("error: ").replace("\n\n  tip:", "; tip:");
+    tell(one_line(&message));
     ExitCode::from(2)
 }
 
