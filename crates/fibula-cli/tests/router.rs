@@ -2,6 +2,8 @@
 #![cfg(all(feature = "router", target_os = "linux"))]
 
 use std::fs;
+use std::io::Write;
+use std::os::unix::net::UnixListener;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::thread;
@@ -48,6 +50,42 @@ fn ask(socket: &Path, arguments: &[&str]) -> Output {
 fn text(output: Output) -> String {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8(output.stdout).unwrap()
+}
+
+#[test]
+fn bfd_is_checked_and_shown() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let (config, bfdd, socket) = (at("router.toml"), at("bfdd.sock"), at("router.sock"));
+    fs::write(&config, format!("bfd = {bfdd:?}")).unwrap();
+    let check = || {
+        let mut fibula = Command::new(env!("CARGO_BIN_EXE_fibula"));
+        fibula.args(["router", "run", "--memory", "--check", "--format", "csv", "--config"]).arg(&config);
+        text(fibula.output().unwrap())
+    };
+    let told = check();
+    assert!(told.contains("BFD at ") && told.contains("until bfdd is there, no gateway"), "{told}");
+    let listener = UnixListener::bind(&bfdd).unwrap();
+    let told = check();
+    assert!(told.contains("true,,bfdd listens: gateways whose sessions fail are held down"), "{told}");
+    drop(listener.accept().unwrap());
+
+    let _router = Router::start_with(&socket, &["--config", config.to_str().unwrap()]);
+    let mut stream = listener.accept().unwrap().0;
+    let answer = r#"{"status":"ok"}"#;
+    let down = r#"{"op":"status","peer-address":"10.2.0.2","state":"down","diagnostics":1}"#;
+    for (kind, json) in [(1, answer), (4, down)] {
+        stream.write_all(&[0, 0, 0, json.len() as u8, 0, 0, kind, 1]).unwrap();
+        stream.write_all(json.as_bytes()).unwrap();
+    }
+    let line = "connected, 0 up, 1 down, 0 multihop; 1 gateways of 0 next hops held down";
+    let end = Instant::now() + Duration::from_secs(30);
+    while !text(ask(&socket, &["status"])).contains(line) {
+        assert!(Instant::now() < end, "{}", text(ask(&socket, &["status"])));
+        thread::sleep(Duration::from_millis(20));
+    }
+    let json = text(ask(&socket, &["status", "--format", "json"]));
+    assert!(json.contains(r#"["10.2.0.2",null]"#), "{json}");
 }
 
 #[test]

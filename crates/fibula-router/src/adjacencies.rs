@@ -2,6 +2,7 @@
 
 use crate::Error;
 use crate::feed::Stamped;
+use crate::feed::bfd::Gateways;
 use crate::message::{Kind, Link, Neighbour, Vlan};
 use crate::plane::{Adjacency, AdjacencyId, Plane};
 use crate::pool::Pool;
@@ -39,6 +40,8 @@ pub(crate) struct Adjacencies {
     changed: BTreeSet<AdjacencyId>,
     /// Whether that is any of them: a link or a station has changed.
     have_links_changed: bool,
+    /// What BFD says; `None` if nobody follows it.
+    gateways: Option<Gateways>,
 }
 
 impl Adjacencies {
@@ -51,6 +54,7 @@ impl Adjacencies {
             ids: HashMap::new(),
             changed: BTreeSet::new(),
             have_links_changed: false,
+            gateways: None,
         }
     }
 
@@ -127,6 +131,29 @@ impl Adjacencies {
     /// Returns all neighbours.
     pub(crate) fn neighbours(&self) -> impl Iterator<Item = (u32, IpAddr)> {
         self.neighbours.keys().map(|&(address, interface)| (interface, address))
+    }
+
+    /// Sets what BFD says. Returns whether other gateways are held down now.
+    pub(crate) fn set_gateways(&mut self, gateways: Gateways) -> bool {
+        let before = self.gateways.replace(gateways).map(|before| before.held).unwrap_or_default();
+        self.gateways.as_ref().is_some_and(|now| now.held != before)
+    }
+
+    /// Returns what BFD says.
+    pub(crate) fn gateways(&self) -> Option<&Gateways> {
+        self.gateways.as_ref()
+    }
+
+    /// Returns whether BFD holds any gateway down.
+    pub(crate) fn has_held(&self) -> bool {
+        self.gateways.as_ref().is_some_and(|gateways| !gateways.held.is_empty())
+    }
+
+    /// Returns whether BFD holds a gateway down: no packet may be sent there.
+    pub(crate) fn is_held(&self, (interface, address): Neighbours) -> bool {
+        let (Some(gateways), Some(address)) = (&self.gateways, address) else { return false };
+        let is_held = |interface| gateways.held.contains(&(address, interface));
+        self.has_held() && (is_held(None) || is_held(Some(self.link_name(interface))))
     }
 
     /// Returns whether a neighbour is known.

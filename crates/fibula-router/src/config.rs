@@ -36,6 +36,9 @@ pub struct Config {
     pub fpm: Fpm,
     /// The kernel's feed.
     pub kernel: Kernel,
+    /// The control socket of FRR's bfdd, whose failed sessions hold gateways down; none if left
+    /// out.
+    pub bfd: Option<PathBuf>,
     /// A table in a file; none if left out.
     pub table: Option<Table>,
     /// What forwards.
@@ -107,6 +110,7 @@ impl Default for Config {
             metrics: Metrics::default(),
             fpm: Fpm::default(),
             kernel: Kernel::default(),
+            bfd: None,
             table: None,
             plane: PlaneKind::default(),
             name: "main".into(),
@@ -374,7 +378,7 @@ mod tests {
 
     #[test]
     fn every_key_is_read() {
-        let text = "socket = '/run/a'\nmetrics.listen = '[::1]:9629'\nplane = 'xdp'\nname = 'edge'\n\
+        let text = "socket = '/run/a'\nbfd = '/run/frr/bfdd.sock'\nmetrics.listen = '[::1]:9629'\nplane = 'xdp'\nname = 'edge'\n\
             interfaces = ['eth0', { name = 'eth1', table = 100 }, \
             { name = 'eth1', table = 7, vlan = [10, 20] }, { name = 'eth2', urpf = 'strict' }]\nmode = 'generic'\n\
             [fpm]\nlisten = '127.0.0.1:2621'\nquiet_s = 2.5\nleast = 9\nusers = ['7', 'root']\n\
@@ -383,6 +387,7 @@ mod tests {
             [kernel]\nroutes = true\ntables = [254]\nprotocols = [12]\n\
             [table]\nfile = 'rib.txt'\nlegs = [{ interface = 'eth0', gateway = 'fe80::1' }]\n";
         let config = Config::parse(text).unwrap();
+        assert_eq!(config.bfd.as_deref(), Some("/run/frr/bfdd.sock".as_ref()));
         assert_eq!(config.settings().quiet, Duration::from_millis(2500));
         assert_eq!((config.settings().least, &config.kernel.protocols[..]), (9, &[12][..]));
         assert_eq!(config.fpm.users().unwrap().unwrap()[1..], [7, 0]);

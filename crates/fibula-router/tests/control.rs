@@ -3,8 +3,9 @@
 mod support;
 
 use fibula_router::control::{Control, Settings, Way};
+use fibula_router::feed::bfd::Gateways;
 use fibula_router::feed::{Batch, Feed, Mark, Session};
-use fibula_router::message::{Event, Kind, Leg, Link, Neighbour, Target, Vlan};
+use fibula_router::message::{Event, Kind, Leg, Link, Neighbour, Object, Target, Vlan};
 use fibula_router::plane::Adjacency;
 use fibula_router::plane::memory::{Flow, Memory, Verdict};
 use proptest::prelude::*;
@@ -122,6 +123,74 @@ fn a_neighbour_or_a_link_that_changes_costs_no_route() {
     tell(&mut router, KERNEL, [neighbour("10.0.0.9", None)]);
     assert!(matches!(verdict(&router, "192.0.2.1"), Verdict::Unresolved(_)));
     assert_eq!(router.counts().changes, changes);
+}
+
+/// Has BFD hold gateways of 10.0.0.0/24 down, on interfaces of a name or on any.
+fn hold(router: &mut Router, gateways: &[(u8, Option<&str>)]) {
+    let held = gateways.iter().map(|&(last, name)| ([10, 0, 0, last].into(), name.map(String::from)));
+    let gateways = Gateways { connected: true, held: held.collect(), ..Gateways::default() };
+    router.apply(Batch { bfd: Some(gateways), ..Batch::default() }, Instant::now());
+}
+
+#[test]
+fn gateways_that_bfd_holds_down_carry_no_packets() {
+    let mut router = router();
+    let leg = |last: u8| Leg { interface: 1, gateway: Some([10, 0, 0, last].into()), weight: 1 };
+    let neighbours = (1..4).map(|last| neighbour(&format!("10.0.0.{last}"), Some([last; 6])));
+    let all = Target::Legs((1..4).map(leg).collect());
+    let routes = [route("192.0.2.0/24", 0, all), route("198.51.100.0/24", 0, via("10.0.0.1"))];
+    tell(&mut router, KERNEL, [link(1, true)].into_iter().chain(neighbours).chain(routes));
+    // The same as an object, which zebra tells.
+    let mut objects: Vec<Event> =
+        (1..4).map(|id| Event::Object { id: id.into(), object: Some(Object::Leg(leg(id))) }).collect();
+    objects.push(Event::Object { id: 9, object: Some(Object::Group((1..4).map(|id| (id, 1)).collect())) });
+    objects.push(route("203.0.113.0/24", 0, Target::Object(9)));
+    tell(&mut router, support::session(1), objects);
+    let gateways = |router: &Router, net: [u8; 3]| -> Vec<u32> {
+        let gateway = |last| match verdict(router, &format!("{}.{}.{}.{last}", net[0], net[1], net[2])) {
+            Verdict::Forward(_, Adjacency::Resolved { destination, .. }) => destination[0].into(),
+            _ => 0,
+        };
+        (0..=255).map(gateway).collect()
+    };
+    let several = [[192, 0, 2], [203, 0, 113]];
+    let alone = |router: &Router| verdict(router, "198.51.100.1");
+    let changes = router.counts().changes;
+
+    for held in [(1, Some("eth1")), (1, None)] {
+        let before = several.map(|net| gateways(&router, net)).concat();
+        hold(&mut router, &[held]);
+        let now = several.map(|net| gateways(&router, net)).concat();
+        for (now, before) in now.iter().zip(&before) {
+            assert!(if *before == 1 { *now > 1 } else { now == before }, "only its flows move: {now}");
+        }
+        assert_eq!(alone(&router), Verdict::ToKernel);
+        let way = router.lookup(254, [198, 51, 100, 1].into()).route.unwrap().ways.remove(0);
+        assert_eq!((way.held_down, way.resolved, router.status().held_down), (true, true, 3));
+        // A route that comes meanwhile.
+        tell(&mut router, KERNEL, [route("100.64.0.0/24", 0, Target::Legs([leg(1), leg(2)].into()))]);
+        assert!(gateways(&router, [100, 64, 0]).into_iter().all(|gateway| gateway == 2));
+        tell(&mut router, KERNEL, [route("100.64.0.0/24", 0, None)]);
+        hold(&mut router, &[]);
+        let again = several.map(|net| gateways(&router, net)).concat();
+        let share = again.iter().filter(|gateway| **gateway == 1).count();
+        assert!((100..240).contains(&share), "it has its share of 512 again: {share}");
+        assert!(again.iter().zip(&now).all(|(again, now)| *again == 1 || again == now));
+        assert!(matches!(alone(&router), Verdict::Forward(..)));
+    }
+    // Another interface, until this one has its name.
+    hold(&mut router, &[(1, Some("eth2"))]);
+    assert!(matches!(alone(&router), Verdict::Forward(..)));
+    let Event::Link { index, link: Some(renamed) } = link(1, true) else { unreachable!() };
+    let renamed = Link { name: "eth2".into(), ..renamed };
+    tell(&mut router, KERNEL, [Event::Link { index, link: Some(renamed) }]);
+    assert_eq!(alone(&router), Verdict::ToKernel);
+    // All of them: only the kernel may know better.
+    hold(&mut router, &[(1, None), (2, None), (3, Some("eth2"))]);
+    assert!(several.iter().all(|net| gateways(&router, *net) == [0; 256]));
+    hold(&mut router, &[(1, None), (2, None)]);
+    assert!(several.iter().all(|net| gateways(&router, *net) == [3; 256]));
+    assert_eq!(router.counts().changes, changes + 4, "no other route costs anything");
 }
 
 #[test]

@@ -230,6 +230,10 @@ impl<P: Plane> Control<P> {
         for (key, conf) in batch.confs.drain() {
             self.confs.set(key, conf);
         }
+        let have_gateways_changed = batch.bfd.take().is_some_and(|bfd| self.adjacencies.set_gateways(bfd));
+        if have_gateways_changed || (have_links_changed && self.adjacencies.has_held()) {
+            self.next_hops.follow_gateways(&self.adjacencies);
+        }
         let mut neighbours = Vec::new();
         for (key, neighbour) in batch.neighbours.drain() {
             if self.adjacencies.set_neighbour(key, neighbour) {

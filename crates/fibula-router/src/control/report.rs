@@ -2,6 +2,7 @@
 
 use super::{Control, Counts};
 use crate::feed::Feed;
+use crate::feed::bfd::Gateways;
 use crate::message::Target;
 use crate::next_hops::Resolved;
 use crate::plane::{Adjacency, Plane};
@@ -64,6 +65,10 @@ pub struct Status {
     pub adjacencies: usize,
     /// Those of them that are not resolved: the kernel gets their packets.
     pub unresolved: usize,
+    /// What BFD says of gateways; `None` if nobody follows it.
+    pub bfd: Option<Gateways>,
+    /// The next hops of which BFD holds a gateway down.
+    pub held_down: usize,
     /// Neighbours of the kernel.
     pub neighbours: usize,
     /// The interfaces that packets come in by, and what is wrong with each, if something is.
@@ -129,6 +134,8 @@ pub struct NextHopRow {
     pub weight: u64,
     /// Whether the plane can send there; else the kernel gets the packet.
     pub resolved: bool,
+    /// Whether BFD holds the gateway down: the other ways get its packets, or else the kernel.
+    pub held_down: bool,
 }
 
 /// A route.
@@ -160,7 +167,7 @@ pub struct LookupRow {
 }
 
 impl<P: Plane> Control<P> {
-    /// Returns the router at a glance. O(interfaces and tables).
+    /// Returns the router at a glance. O(interfaces, tables and next hops).
     pub fn status(&self) -> Status {
         let feeds = self.feeds.iter().map(|(&feed, state)| FeedRow {
             feed,
@@ -187,6 +194,8 @@ impl<P: Plane> Control<P> {
             objects: self.next_hops.object_count(),
             adjacencies: self.adjacencies.len(),
             unresolved: self.adjacencies.unresolved(),
+            bfd: self.adjacencies.gateways().cloned(),
+            held_down: self.next_hops.held_down(),
             generation: self.plane.generation(),
             neighbours: self.adjacencies.neighbour_count(),
             attached: self.attached.clone(),
@@ -241,7 +250,14 @@ impl<P: Plane> Control<P> {
     }
 
     fn ways(&self, next_hop: NextHop) -> Vec<NextHopRow> {
-        let way = |kind| NextHopRow { kind, gateway: None, interface: None, weight: 1, resolved: false };
+        let way = |kind| NextHopRow {
+            kind,
+            gateway: None,
+            interface: None,
+            weight: 1,
+            resolved: false,
+            held_down: false,
+        };
         let interface = self.next_hops.on_link(next_hop);
         match (self.next_hops.resolve(next_hop), interface) {
             (Some(Resolved::Legs(legs)), _) => legs
@@ -252,6 +268,7 @@ impl<P: Plane> Control<P> {
                     interface: Some(self.adjacencies.link_name(neighbour.0)),
                     weight,
                     resolved: self.adjacencies.resolve(neighbour) != Adjacency::Unresolved,
+                    held_down: self.adjacencies.is_held(neighbour),
                 })
                 .collect(),
             (_, Some(interface)) => {

@@ -1,5 +1,5 @@
 //! What routes come from: [`fpm`] reads what zebra says, [`kernel`] follows rtnetlink, [`table`]
-//! reads a file.
+//! reads a file. [`bfd`] says which of their gateways have failed.
 //!
 //! A feed has a thread that always reads, so that its sender never waits. What it reads goes to a
 //! [`Queue`], where a later message about the same route replaces the earlier one. So the memory of
@@ -10,6 +10,7 @@
 //! sender then says again what still holds. What it did not say again is removed at the end
 //! ([`Mark`]).
 
+pub mod bfd;
 pub mod fpm;
 #[cfg(all(feature = "daemon", target_os = "linux"))]
 pub mod kernel;

@@ -1,5 +1,6 @@
 //! [`Queue`]: what feeds have read and the control has not applied yet.
 
+use super::bfd::Gateways;
 use super::{Feed, Session};
 use crate::message::{Conf, Event, Link, Neighbour, Object, Selector, Target};
 use fibula::{Family, IpPrefix};
@@ -86,6 +87,8 @@ pub struct Batch<C> {
     pub stations: HashMap<(u32, [u8; 6]), Stamped<Option<u32>>>,
     /// The kernel's settings, by interface (`None` for all) and family.
     pub confs: HashMap<(Option<u32>, Family), Conf>,
+    /// The last that BFD says of all gateways, if it has said something.
+    pub bfd: Option<Gateways>,
     /// Beginnings and ends, in their order.
     pub marks: Vec<Mark>,
     /// When bytes arrived, and the number of messages that ended in them.
@@ -115,6 +118,7 @@ impl<C> Default for Batch<C> {
             neighbours: HashMap::new(),
             stations: HashMap::new(),
             confs: HashMap::new(),
+            bfd: None,
             marks: Vec::new(),
             arrivals: Vec::new(),
             ignored: 0,
@@ -206,6 +210,7 @@ impl<C> Batch<C> {
         self.arrivals.is_empty()
             && self.marks.is_empty()
             && self.requests.is_empty()
+            && self.bfd.is_none()
             && self.malformed + self.strangers + self.left_out == 0
             && !self.is_last
     }
@@ -289,6 +294,11 @@ impl<C> Queue<C> {
     pub(crate) fn take_urgent(&self) -> (Vec<Request<C>>, bool) {
         let mut batch = self.lock();
         (std::mem::take(&mut batch.requests), batch.is_last)
+    }
+
+    /// Takes what BFD says, for which there is no time either.
+    pub(crate) fn take_bfd(&self) -> Option<Gateways> {
+        self.lock().bfd.take()
     }
 
     fn lock(&self) -> MutexGuard<'_, Batch<C>> {

@@ -9,6 +9,10 @@
 //! | unreachable, prohibit, local addresses, tunnels, labels | goes to the kernel |
 //! | a next-hop object | as the object says; to the kernel while there is none |
 //!
+//! Gateways that BFD holds down ([`crate::feed::bfd`]) are as if they were not named. Where all
+//! are, the kernel gets the packets, as those to a gateway whose MAC address is not known: it has
+//! the route too, and answers or tries. Nothing better is known until the route changes.
+//!
 //! A next-hop object whose members change costs one action. Its routes stay as they are.
 
 pub(crate) mod buckets;
@@ -35,6 +39,8 @@ struct Entry {
     buckets: Buckets,
     /// The adjacencies that it uses, each once.
     adjacencies: Vec<AdjacencyId>,
+    /// How many of its legs BFD holds down.
+    held_down: usize,
     /// What the plane was told last.
     told: Option<Action>,
 }
@@ -90,7 +96,7 @@ impl NextHops {
         }
         self.held += size_of_key(&key);
         let (buckets, adjacencies) = (Buckets::default(), Vec::new());
-        let entry = Entry { key: key.clone(), uses: 1, buckets, adjacencies, told: None };
+        let entry = Entry { key: key.clone(), uses: 1, buckets, adjacencies, held_down: 0, told: None };
         let next_hop = NextHop(self.entries.insert(entry));
         self.indices.insert(key, next_hop);
         self.changed.insert(next_hop);
@@ -213,6 +219,17 @@ impl NextHops {
         std::mem::take(&mut self.have_meanings_changed)
     }
 
+    /// Notes that BFD may hold other gateways down, or interfaces have other names. O(legs of all).
+    pub(crate) fn follow_gateways(&mut self, adjacencies: &Adjacencies) {
+        let is_held = |index| match self.resolve(NextHop(index)) {
+            Some(Resolved::Legs(legs)) => legs.iter().any(|leg| adjacencies.is_held(leg.0)),
+            _ => false,
+        };
+        let of_them = self.entries.iter().filter(|&(index, entry)| entry.held_down > 0 || is_held(index));
+        let of_them: Vec<NextHop> = of_them.map(|(index, _)| NextHop(index)).collect();
+        self.changed.extend(of_them);
+    }
+
     /// Tells the plane what changed, adjacencies first. A next hop that it refuses is told again
     /// the next time.
     ///
@@ -239,8 +256,15 @@ impl NextHops {
         plane: &mut impl Plane,
         adjacencies: &mut Adjacencies,
     ) -> Result<(), Error> {
-        let Some(resolved) = self.resolve(next_hop) else { return Ok(()) };
+        let Some(mut resolved) = self.resolve(next_hop) else { return Ok(()) };
+        let mut held_down = 0;
+        if let Resolved::Legs(legs) = resolved {
+            let (down, carry): (Vec<_>, Vec<_>) =
+                legs.into_iter().partition(|leg| adjacencies.is_held(leg.0));
+            (held_down, resolved) = (down.len(), of_legs(carry));
+        }
         let Some(entry) = self.entries.get_mut(next_hop.0) else { return Ok(()) };
+        entry.held_down = held_down;
         let mut buckets = entry.buckets.clone();
         let named: Vec<(AdjacencyId, u64)> = match &resolved {
             Resolved::Legs(legs) => legs.iter().map(|leg| (adjacencies.acquire(leg.0), leg.1)).collect(),
@@ -345,6 +369,11 @@ impl NextHops {
     /// Returns the number of next hops.
     pub(crate) fn len(&self) -> usize {
         self.entries.len()
+    }
+
+    /// Returns the number of next hops of which BFD holds a gateway down.
+    pub(crate) fn held_down(&self) -> usize {
+        self.entries.iter().filter(|(_, entry)| entry.held_down > 0).count()
     }
 
     /// Returns the number of next-hop objects.

@@ -76,6 +76,20 @@ fn registry(status: &Status, counters: &[Counted]) -> Registry {
     ] {
         registry.register(name, help, ConstGauge::new(value));
     }
+    if let Some(bfd) = &status.bfd {
+        let sessions = Family::<[(&str, &str); 1], Gauge>::default();
+        for (state, count) in [("up", bfd.up), ("down", bfd.down), ("multihop", bfd.multihop)] {
+            sessions.get_or_create(&[("state", state)]).set(gauge(count));
+        }
+        registry.register("bfd_sessions", "Sessions of BFD; those over several hops apart", sessions);
+        for (name, help, value) in [
+            ("bfd_connected", "Whether bfdd tells its sessions", bfd.connected.into()),
+            ("bfd_held_gateways", "Gateways that BFD holds down", gauge(bfd.held.len())),
+            ("bfd_held_next_hops", "Next hops of which BFD holds a gateway down", gauge(status.held_down)),
+        ] {
+            registry.register(name, help, ConstGauge::new(value));
+        }
+    }
     let latency = Family::<[(&str, &str); 1], Gauge<f64, AtomicU64>>::default();
     for (quantile, value) in [("0.5", status.latency_p50_us), ("0.99", status.latency_p99_us)] {
         latency.get_or_create(&[("quantile", quantile)]).set(value / 1e6);
@@ -139,6 +153,7 @@ fn registry(status: &Status, counters: &[Counted]) -> Registry {
 mod tests {
     use super::*;
     use crate::control::{Control, Settings};
+    use crate::feed::bfd::Gateways;
     use crate::plane::memory::Memory;
     use std::io::Write;
     use std::process::{Command, Stdio};
@@ -181,6 +196,7 @@ for family in families:
     #[test]
     fn prometheus_own_parser_reads_them() {
         let status = Control::new(Memory::default(), Settings::default()).status();
+        let status = Status { bfd: Some(Gateways::default()), ..status };
         let counter = |name: &'static str| Counted {
             name: name.into(),
             label: Some("eth\"0\\\n".into()),
@@ -205,6 +221,7 @@ for family in families:
             "fibula_router_latency_seconds gauge seconds 2",
             "fibula_router_forwarded_bytes counter bytes 1",
             "fibula_router_denied_packets counter  1",
+            "fibula_router_bfd_sessions gauge  3",
             "process_cpu_seconds counter seconds 1",
             "process_resident_memory_bytes gauge bytes 1",
         ] {

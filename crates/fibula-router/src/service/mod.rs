@@ -22,7 +22,7 @@ pub use socket::{Answer, Ask, Client};
 use crate::Error;
 use crate::config::Config;
 use crate::control::{Control, run};
-use crate::feed::{Queue, kernel, table, zebra};
+use crate::feed::{Queue, bfd, kernel, table, zebra};
 use crate::plane::Plane;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
@@ -59,6 +59,9 @@ pub fn serve<P: Plane + Send + 'static>(config: &Config, plane: P) -> Result<Con
     }
     if let Some(config) = &config.table {
         table::tell(config, &queue)?;
+    }
+    if let Some(path) = &config.bfd {
+        bfd::follow(path.clone(), Arc::clone(&queue))?;
     }
     kernel::follow(filter, kernel::ROOM, Arc::clone(&queue))?;
     control.set_asker(kernel::asker()?, Instant::now());

@@ -102,6 +102,24 @@ impl Lab {
         Self { name }
     }
 
+    /// Gives the router's r2 another server in place of the first, in a namespace of its own: t.
+    /// It takes packets to 10.64.0.0/10 as its own, too.
+    pub(crate) fn add_server(&self) {
+        run(&format!("ip netns add {}", self.end("t")));
+        self.ip("r", "link del r2");
+        let [r, t] = ["r", "t"].map(|end| self.end(end));
+        run(&format!("ip link add r2 netns {r} type veth peer name t0 netns {t}"));
+        for (end, interface, host) in [("r", "r2", 1), ("t", "t0", 2)] {
+            self.ip(end, &format!("addr add 10.3.0.{host}/24 dev {interface}"));
+            self.ip(end, &format!("link set {interface} up"));
+        }
+        self.ip("t", "link set lo up");
+        self.ip("t", "route add default via 10.3.0.1");
+        self.ip("t", "route add local 10.64.0.0/10 dev lo");
+        run(&format!("ip netns exec {t} ethtool -K t0 tx off txvlan off"));
+        self.inside("t", || pass("t0"));
+    }
+
     /// Returns the name of the lab, which is the plane's too.
     pub(crate) fn name(&self) -> &str {
         &self.name
@@ -218,7 +236,7 @@ impl Lab {
 
 impl Drop for Lab {
     fn drop(&mut self) {
-        for end in ["c", "r", "s"] {
+        for end in ["c", "r", "s", "t"] {
             // What is not there need not be removed.
             let _ = Command::new("ip").args(["netns", "del", &self.end(end)]).output();
         }

@@ -8,6 +8,7 @@ use crate::exit::Verdict;
 use crate::output::Output;
 use anyhow::{Context, bail, ensure};
 use fibula_router::config::{Config, Incoming, Mode, PlaneKind};
+use fibula_router::feed::bfd;
 use fibula_router::plane::memory::Memory;
 use fibula_router::plane::xdp::sockets::AfXdp;
 use fibula_router::plane::xdp::{self, Xdp};
@@ -96,11 +97,12 @@ fn router(run: &Run, output: &Output) -> anyhow::Result<Verdict> {
 fn check(config: &Config, output: &Output) -> anyhow::Result<Verdict> {
     config.metrics.access()?;
     config.socket_group()?;
-    let findings = match config.plane {
+    let mut findings = match config.plane {
         PlaneKind::Memory => Vec::new(),
         PlaneKind::Xdp => xdp::check(&config.xdp()?),
         PlaneKind::AfXdp => xdp::check_sockets(&config.sockets()?),
     };
+    findings.extend(config.bfd.as_deref().map(bfd::check));
     output.rows(findings.iter().map(FindingRow::from))?;
     Ok(Verdict::good_if(findings.iter().all(|finding| finding.wrong.is_none())))
 }

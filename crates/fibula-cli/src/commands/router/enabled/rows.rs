@@ -99,6 +99,9 @@ fn ways(ways: &[NextHopRow]) -> String {
         if way.kind == Way::Via && !way.resolved {
             text += " unresolved";
         }
+        if way.held_down {
+            text += " held down by BFD";
+        }
         text
     });
     text.collect::<Vec<_>>().join(", ")
@@ -130,6 +133,12 @@ pub(super) fn glance(status: &Status) -> String {
     let (hops, adjacencies, unresolved) = (status.next_hops, status.adjacencies, status.unresolved);
     let neighbours = format!("{} neighbours known", status.neighbours);
     line("next hops", format!("{hops}, {adjacencies} adjacencies ({unresolved} unresolved), {neighbours}"));
+    if let Some(bfd) = &status.bfd {
+        let connected = if bfd.connected { "connected" } else { "not connected" };
+        let sessions = format!("{} up, {} down, {} multihop", bfd.up, bfd.down, bfd.multihop);
+        let held = format!("{} gateways of {} next hops held down", bfd.held.len(), status.held_down);
+        line("bfd", format!("{connected}, {sessions}; {held}"));
+    }
     for link in &status.links {
         let up = if link.up { "up" } else { "down" };
         line("interface", format!("{} {}: {up}, MTU {}", link.index, link.name, link.mtu));
