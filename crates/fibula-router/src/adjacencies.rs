@@ -152,8 +152,10 @@ impl Adjacencies {
     /// Returns whether BFD holds a gateway down: no packet may be sent there.
     pub(crate) fn is_held(&self, (interface, address): Neighbours) -> bool {
         let (Some(gateways), Some(address)) = (&self.gateways, address) else { return false };
-        let is_held = |interface| gateways.held.contains(&(address, interface));
-        self.has_held() && (is_held(None) || is_held(Some(self.link_name(interface))))
+        // First the one on any interface.
+        let of_it = gateways.held.range((address, None)..).take_while(|gateway| gateway.0 == address);
+        let is_here = |name: &String| self.links.get(&interface).is_some_and(|link| link.value.name == *name);
+        of_it.map(|gateway| &gateway.1).any(|name| name.as_ref().is_none_or(is_here))
     }
 
     /// Returns whether a neighbour is known.

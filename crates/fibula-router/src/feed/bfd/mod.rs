@@ -22,6 +22,7 @@
 //! | the peer was shut down, or its bfdd restarted | down | 3, 0 or 3, 7 | no: RFC 5882, 3.2 |
 //! | we were shut down | adm-down | | no |
 //! | it was never up: the peer may not speak BFD | down, init | 0 | no |
+//! | its interface was deleted, whether or not it was ever up | down | 5 | no |
 //!
 //! Protocols delete the session of a neighbour that has failed before their routes are gone. So a
 //! gateway is held down for a while after its session was deleted. When bfdd goes, nothing is known

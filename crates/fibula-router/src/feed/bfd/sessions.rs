@@ -36,7 +36,8 @@ pub(super) enum Health {
 impl Health {
     /// Returns what a state says, with the session's diagnostics and those that the peer sent.
     pub(super) fn of(state: &str, local: u8, remote: u8) -> Self {
-        // RFC 5880, 4.1. Of 3 (the peer says that it is down) the peer knows the reason.
+        // RFC 5880, 4.1. Of 3 (the peer says that it is down) the peer knows the reason. Of its own,
+        // bfdd says 5 where it has deleted the interface, whether or not the session ever was up.
         let why = match (state, local, remote) {
             ("up", ..) => return Self::Up,
             ("down" | "init", 1, _) => "no packet for the detection time",
@@ -44,7 +45,7 @@ impl Health {
             ("down" | "init", 3, 1) => "the peer had no packet for the detection time",
             ("down" | "init", 3, 2) => "the peer's echo function failed",
             ("down" | "init", 4, _) | ("down" | "init", 3, 4) => "a forwarding plane was reset",
-            ("down" | "init", 5 | 6 | 8, _) | ("down" | "init", 3, 5 | 6 | 8) => "the path is down",
+            ("down" | "init", 6 | 8, _) | ("down" | "init", 3, 5 | 6 | 8) => "the path is down",
             _ => return Self::Unknown,
         };
         Self::Failed(why)
@@ -169,7 +170,9 @@ mod tests {
             ("init", 3, 1, 1),
             ("down", 3, 7, 0),
             ("down", 7, 0, 0),
-            ("down", 5, 0, 1),
+            ("down", 5, 0, 0),
+            ("down", 3, 5, 1),
+            ("down", 6, 0, 1),
             ("unknown", 1, 0, 0),
         ] {
             let mut sessions = Sessions::default();
