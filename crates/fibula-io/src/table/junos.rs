@@ -13,8 +13,8 @@
 //! ```
 //!
 //! The active route (`*` or `+`) is read; its first hop is the one marked `>`. The tables `inet.0`
-//! and `inet6.0` are read, or the one asked for, or those of the VRF asked for (`red.inet.0`). A text
-//! of one other VRF is that VRF.
+//! and `inet6.0` are read, or the one asked for, or those of the VRF asked for (`red.inet.0`). A
+//! text of one other VRF is that VRF.
 
 use super::bgpdump::{as_path, origin_of};
 use super::builder::{Builder, Trouble};

@@ -36,8 +36,8 @@ pub(super) enum Health {
 impl Health {
     /// Returns what a state says, with the session's diagnostics and those that the peer sent.
     pub(super) fn of(state: &str, local: u8, remote: u8) -> Self {
-        // RFC 5880, 4.1. Of 3 (the peer says that it is down) the peer knows the reason. Of its own,
-        // bfdd says 5 where it has deleted the interface, whether or not the session ever was up.
+        // RFC 5880, 4.1. Of 3 (the peer says that it is down) the peer knows the reason. Of its
+        // own, bfdd says 5 where it has deleted the interface, also of a session never up.
         let why = match (state, local, remote) {
             ("up", ..) => return Self::Up,
             ("down" | "init", 1, _) => "no packet for the detection time",
