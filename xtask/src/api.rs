@@ -12,6 +12,7 @@
 //! whenever the format changes. Only rustdoc sees that variable: cargo would build some
 //! dependencies again.
 
+use crate::abi;
 use crate::packages::published;
 use crate::run::{cargo, root, run};
 use anyhow::{Context, Result, bail, ensure};
@@ -32,7 +33,7 @@ const TARGET: &str = "target";
 pub(crate) fn from_arguments(arguments: &[String]) -> Result<()> {
     match arguments {
         [] => check(),
-        [word] if word == "--record" => record(),
+        [word] if word == "--record" => record().and_then(|()| abi::record()),
         _ => bail!("{:?}: expected nothing or --record", arguments.join(" ")),
     }
 }
@@ -57,7 +58,7 @@ pub(crate) fn check() -> Result<()> {
         "the public surface has changed; if that is meant, `cargo xtask api --record`:\n{}",
         changed.join("\n")
     );
-    Ok(())
+    abi::check()
 }
 
 /// Writes the record of every published crate.

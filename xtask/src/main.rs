@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod aarch64;
+mod abi;
 mod api;
 mod bpf;
 mod comments;
@@ -39,7 +40,7 @@ usage: cargo xtask COMMAND
   lint    formatting, the width of comments and pages, clippy, documentation, licences and duplicate versions
   instructions  the instructions of a lookup of every engine, against docs/instructions.tsv; --record writes the counts there;
           --arm: those of 64-bit Arm, in an emulator, which no other command counts
-  api     the public items of the published crates, against docs/public-api; --record writes them there
+  api     the public items of the published crates and libfibula's interface, against docs/public-api; --record writes them there
   bpf     the XDP programs, compiled by clang, against the objects that are committed; --record writes them there
   page    the module with which the page of `fibula serve` reads files in a browser; `page test`: the page in a browser
   python  the Python package: its code checked, its wheel built, installed under target/ and tested, with DuckDB's extension

@@ -88,12 +88,12 @@ fn compilers() -> Result<()> {
     debian("a C and a C++ compiler (cc, c++)", &["build-essential"])
 }
 
-/// What else the tests of libfibula compile with.
+/// What else the tests of libfibula compile with, and what compares its interface with its record.
 pub(crate) fn clang() -> Result<()> {
-    if works("clang++", &["--version"]) && works("nm", &["--version"]) {
+    if ["clang++", "nm", "abidw"].iter().all(|program| works(program, &["--version"])) {
         return Ok(());
     }
-    debian("clang++ and nm", &["clang", "binutils"])
+    debian("clang++, nm or abidw", &["clang", "binutils", "abigail-tools"])
 }
 
 /// The compiler that links for 64-bit Arm.
