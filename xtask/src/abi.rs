@@ -152,3 +152,26 @@ fn c_type(rust: &str) -> Result<String> {
         other => bail!("{other} has no type of C here"),
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rust_is_written_as_c() {
+        let mut code = String::new();
+        let rust = "fn fibula_new(size: usize, out: *mut *mut Table) {}
+            pub(crate) extern \"C\" fn fibula_free(table: *mut Table) {}
+            pub(crate) extern \"C\" fn fibula_name() -> *const c_char {}";
+        functions(rust, &mut code).unwrap();
+        let expected = [
+            "int fibula_new(size_t size, struct fibula_table * * out)",
+            "void fibula_free(struct fibula_table * table)",
+            "char const * fibula_name(void)",
+        ];
+        let bodies = expected.map(|declared| format!("{declared} {{ __builtin_trap(); }}\n"));
+        assert_eq!(code, bodies.concat());
+        assert_eq!(named("addr: [u8; 16]").unwrap(), ["uint8_t addr[16]"]);
+        assert!(functions("fn fibula_new(size: u16) {}", &mut code).is_err());
+    }
+}
