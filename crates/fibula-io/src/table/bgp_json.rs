@@ -11,7 +11,6 @@ use super::named::Choice;
 use super::{ReadOptions, json};
 use crate::{Damage, Place, scan};
 use serde::Deserialize;
-use serde::de::IgnoredAny;
 use serde_json::Value;
 use serde_json::value::RawValue;
 use std::collections::BTreeMap;
@@ -77,8 +76,9 @@ struct FrrHop {
 
 /// As [`Frr`], of a VRF that is not read.
 #[derive(Deserialize)]
-struct Others {
-    routes: BTreeMap<String, IgnoredAny>,
+struct Others<'t> {
+    #[serde(borrow)]
+    routes: BTreeMap<String, &'t RawValue>,
 }
 
 /// Reads a document, or with `vrf all` an object of one for each VRF.
@@ -99,7 +99,7 @@ fn read_frr(text: &[u8], options: &ReadOptions, builder: &mut Builder) -> Result
                 read_vrf(text, part, options, builder)?;
                 continue;
             }
-            json::part(text, part, "FRR's BGP", builder, |others: Others, builder| {
+            json::part(text, part, "FRR's BGP", builder, |others: Others<'_>, builder| {
                 let count = others.routes.len() as u64;
                 let first = Place::Line(json::line_of(text, part));
                 builder.notes((count > 0).then(|| choice.left_out(name, count, first)))

@@ -70,27 +70,27 @@ struct Table {
 #[derive(Debug)]
 pub(super) struct Tables<'o> {
     choice: Choice<'o>,
-    tables: Vec<Table>,
+    seen: Vec<Table>,
     held: Option<Best<bool>>,
 }
 
 impl<'o> Tables<'o> {
     pub(super) fn new(choice: Choice<'o>) -> Self {
-        Self { choice, tables: Vec::new(), held: None }
+        Self { choice, seen: Vec::new(), held: None }
     }
 
     /// Counts a route, or prefix, of a table. Returns whether it is read, or held.
     pub(super) fn take(&mut self, name: &str, title: &str, place: Place) -> bool {
-        let known = self.tables.iter().position(|table| table.name == name);
-        let at = known.unwrap_or(self.tables.len());
+        let known = self.seen.iter().position(|table| table.name == name);
+        let at = known.unwrap_or(self.seen.len());
         let is_wanted = self.choice.is_wanted(name);
         if known.is_none() {
             let may_be_only = at == 0 && self.choice.asked.is_none() && !is_wanted;
             self.held = may_be_only.then(Best::new);
             let (name, title) = (name.to_owned(), title.to_owned());
-            self.tables.push(Table { name, title, first: place, routes: 0 });
+            self.seen.push(Table { name, title, first: place, routes: 0 });
         }
-        self.tables[at].routes += 1;
+        self.seen[at].routes += 1;
         is_wanted || self.held.is_some()
     }
 
@@ -117,12 +117,12 @@ impl<'o> Tables<'o> {
         if let Some(held) = self.held {
             return held.finish(builder);
         }
-        let names: Vec<&str> = self.tables.iter().map(|table| &*table.name).collect();
+        let names: Vec<&str> = self.seen.iter().map(|table| &*table.name).collect();
         let chosen = match self.choice.chosen(&names) {
             Ok(chosen) => chosen,
             Err(damage) => return builder.damaged(damage),
         };
-        let others = self.tables.iter().zip(chosen).filter(|(_, is_read)| !is_read);
+        let others = self.seen.iter().zip(chosen).filter(|(_, is_read)| !is_read);
         let note = |(table, _): (&Table, bool)| self.choice.left_out(&table.title, table.routes, table.first);
         builder.notes(others.map(note))
     }

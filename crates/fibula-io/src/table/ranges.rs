@@ -99,9 +99,10 @@ fn of_spaces(line: &[u8], of_masks: bool, mask_host_bits: bool) -> Result<Row<'_
     let addresses = if of_masks { pair(line) } else { between_spaces(line) };
     let (first, last, value) = addresses.ok_or_else(|| expected(line))?;
     let value = if value.is_empty() { LISTED.as_bytes() } else { value.trim_ascii_end() }.into();
-    Ok(match of_masks {
-        true => Row::Prefix(prefix_of(first, len_of_mask(first, last)?, mask_host_bits)?, value),
-        false => Row::Range(first, last, value),
+    Ok(if of_masks {
+        Row::Prefix(prefix_of(first, len_of_mask(first, last)?, mask_host_bits)?, value)
+    } else {
+        Row::Range(first, last, value)
     })
 }
 
@@ -219,7 +220,7 @@ mod tests {
     fn netmasks_are_no_ranges() {
         let of = |text: &str| {
             let loaded = parse(text.as_bytes(), &ReadOptions::default()).unwrap();
-            (routes(&loaded), loaded.report.notes.first().map(|note| note.to_string()))
+            (routes(&loaded), loaded.report.notes.first().map(ToString::to_string))
         };
         let guessed = Some("guessed: second address as a netmask, 1 time, first at line 1".to_owned());
         let spaces = "10.0.0.0 255.0.0.0 office\n0.0.0.0 0.0.0.0 rest\n10.1.0.1 255.255.255.255 host\n";

@@ -121,16 +121,15 @@ impl Reading<'_> {
         let is_mark = |c: char| "*>=sdhirSRbfxmacNIV ".contains(c);
         let start = text.find(|c: char| !is_mark(c)).ok_or_else(expected)?;
         let mut words = text[start..].split_ascii_whitespace().peekable();
-        let Broken { marks, mut next_hop } = match self.broken.take() {
-            Some(broken) => broken,
-            None => {
-                if start < NEXT_HOP_COLUMN {
-                    self.prefix = None;
-                    let word = words.next().ok_or_else(expected)?;
-                    self.prefix = Some(network(word, self.options.mask_host_bits)?);
-                }
-                Broken { marks: text[..start].trim().to_owned(), next_hop: None }
+        let Broken { marks, mut next_hop } = if let Some(broken) = self.broken.take() {
+            broken
+        } else {
+            if start < NEXT_HOP_COLUMN {
+                self.prefix = None;
+                let word = words.next().ok_or_else(expected)?;
+                self.prefix = Some(network(word, self.options.mask_host_bits)?);
             }
+            Broken { marks: text[..start].trim().to_owned(), next_hop: None }
         };
         if next_hop.is_none() {
             let hop =
@@ -171,7 +170,6 @@ impl Reading<'_> {
         let names: Vec<&str> = self.vrfs.iter().map(|vrf| &*vrf.name).collect();
         let chosen = match self.choice.chosen(&names) {
             Ok(chosen) => chosen,
-            Err(damage) if names.is_empty() => return Ok(drop(damage)),
             Err(damage) => return builder.damaged(damage),
         };
         for (vrf, is_read) in self.vrfs.into_iter().zip(chosen) {
