@@ -6,16 +6,14 @@ use std::cell::RefCell;
 use std::ffi::{CStr, CString, c_char, c_int};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// A failed call: the number of an error, as in `errno.h`, and what to tell people.
+/// A failed call: the number of an error, as in `errno.h`, and what to tell people. One pointer
+/// wide, so that a call that succeeds returns its answer in registers.
 #[derive(Debug)]
-pub(crate) struct Failure {
-    pub(crate) errno: c_int,
-    pub(crate) message: String,
-}
+pub(crate) struct Failure(Box<(c_int, String)>);
 
 impl Failure {
     pub(crate) fn new(errno: c_int, message: impl Into<String>) -> Self {
-        Self { errno, message: message.into() }
+        Self(Box::new((errno, message.into())))
     }
 
     /// An argument that can never be right.
@@ -25,25 +23,31 @@ impl Failure {
 
     /// A pointer that is null. Out of the way of the calls that are right.
     #[cold]
+    #[inline(never)]
     pub(crate) fn null(what: &str) -> Self {
         Self::invalid(format!("{what} is NULL"))
     }
 
     /// A panic.
     #[cold]
-    fn fault(panic: &(dyn Any + Send)) -> Self {
-        let text = panic.downcast_ref::<&str>().copied();
-        let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
-        Self::new(libc::EIO, format!("a fault of fibula: {}", text.unwrap_or("unknown")))
+    #[inline(never)]
+    fn fault(panic: Box<dyn Any + Send>) -> Self {
+        let text = match panic.downcast::<&str>() {
+            Ok(text) => (*text).to_owned(),
+            Err(panic) => panic.downcast().map_or_else(|_| "unknown".to_owned(), |text| *text),
+        };
+        Self::new(libc::EIO, format!("a fault of fibula: {text}"))
     }
 
     /// Keeps the message as the thread's last one. Returns the negated number.
     #[cold]
+    #[inline(never)]
     fn keep(self) -> c_int {
-        let message = CString::new(self.message.replace('\0', " ")).unwrap_or_default();
+        let (errno, message) = *self.0;
+        let message = CString::new(message.replace('\0', " ")).unwrap_or_default();
         // A thread that ends has no place for messages any more.
         let _ = LAST.try_with(|last| last.replace(message));
-        -self.errno
+        -errno
     }
 }
 
@@ -71,7 +75,7 @@ pub(crate) fn call(body: impl FnOnce() -> Result<c_int, Failure>) -> c_int {
     match catch_unwind(AssertUnwindSafe(body)) {
         Ok(Ok(found)) => found,
         Ok(Err(failure)) => failure.keep(),
-        Err(panic) => Failure::fault(&*panic).keep(),
+        Err(panic) => Failure::fault(panic).keep(),
     }
 }
 

@@ -38,18 +38,43 @@ where
 {
     // SAFETY: the caller's promise.
     let (table, address) = unsafe { (given(table, "the table")?, strided::<A>(addr, 1, 1)?.get(0)) };
-    let index = A::half(table).lookup(address);
-    if index == NextHop::NONE {
-        return Ok(-libc::ENOENT);
+    if !prefix.is_null() {
+        // SAFETY: the caller's promise.
+        return Ok(unsafe { lookup_with_prefix(table, address, value, prefix) });
     }
-    if !prefix.is_null()
-        && let Some(route) = A::half(table).rib.longest_match(address)
-    {
+    // SAFETY: the caller's promise.
+    Ok(unsafe { lookup_value(table, address, value) })
+}
+
+/// # Safety
+/// `value` is null, or may be written.
+#[inline(always)]
+unsafe fn lookup_value<A: Family>(table: &Table, address: A, value: *mut u64) -> c_int {
+    let index = A::half(table).lookup(address);
+    // SAFETY: the caller's promise.
+    unsafe { answer(index.is_some().then(|| table.values.get(index)), value) }
+}
+
+/// Apart, so that a lookup that asks for no prefix saves no registers for it.
+///
+/// # Safety
+/// `value` is null, or may be written; `prefix` may be written.
+#[inline(never)]
+unsafe fn lookup_with_prefix<A: Family>(
+    table: &Table,
+    address: A,
+    value: *mut u64,
+    prefix: *mut CPrefix,
+) -> c_int
+where
+    fibula::Prefix<A>: Into<IpPrefix>,
+{
+    if let Some(route) = A::half(table).rib.longest_match(address) {
         // SAFETY: the caller's promise.
         unsafe { prefix.write(route.prefix.into().into()) };
     }
     // SAFETY: the caller's promise.
-    Ok(unsafe { answer(Some(table.values.get(index)), value) })
+    unsafe { lookup_value(table, address, value) }
 }
 
 /// The most addresses of a chunk.
