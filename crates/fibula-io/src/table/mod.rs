@@ -37,6 +37,7 @@ mod mrt;
 mod named;
 mod ndjson;
 mod netstat;
+mod nftables;
 mod parquet;
 mod pfx2as;
 mod published;
@@ -225,9 +226,9 @@ layouts! {
     Mmdb = "mmdb" in mmdb::LAYOUT,
     /// Updates `A|W prefix next-hop time`, applied one after the other.
     Updates = "updates" in updates::LAYOUT,
-    /// Sets of nftables. This format and those after it are only written.
-    Nftables = "nftables" in sets::NFTABLES,
-    /// `ipset restore`.
+    /// Sets and maps of `nft list ruleset`.
+    Nftables = "nftables" in nftables::LAYOUT,
+    /// `ipset restore`. This format and those after it are only written.
     IpsetRestore = "ipset-restore" in sets::IPSET,
     /// `iptables-restore` or `ip6tables-restore`.
     Iptables = "iptables" in sets::IPTABLES,

@@ -1,4 +1,4 @@
-//! Sets of prefixes as firewalls, routers and switches take them. They are only written.
+//! Sets of prefixes as firewalls, routers and switches take them, written.
 //!
 //! The names of sets begin with `fibula`. Next hops are left out, but for those of P4.
 
@@ -17,7 +17,7 @@ const fn only(write: fn(&Tables, &[String], &mut dyn Write) -> io::Result<()>) -
     }
 }
 
-pub(super) const NFTABLES: Layout = only(|tables, _, out| {
+pub(super) fn write_nftables(tables: &Tables, _: &[String], out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "table inet fibula {{")?;
     for (name, kind, prefixes) in families(tables) {
         writeln!(out, "\tset {name} {{\n\t\ttype {kind}\n\t\tflags interval\n\t\tauto-merge")?;
@@ -28,7 +28,7 @@ pub(super) const NFTABLES: Layout = only(|tables, _, out| {
         writeln!(out, "\t}}")?;
     }
     writeln!(out, "}}")
-});
+}
 
 /// `ipset restore`. A set of networks has no default route, so it is written as its two halves.
 pub(super) const IPSET: Layout = only(|tables, _, out| {
