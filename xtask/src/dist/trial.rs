@@ -1,10 +1,11 @@
 //! `cargo xtask dist --try`: each thing that is handed out, in a root that has nothing else. Needs
 //! root, and Debian's mirrors.
 
-use super::{Dist, MUSL, VERSION};
+use super::{Dist, GLIBC, MUSL, VERSION};
 use crate::run::{output, root, run, works};
 use crate::setup::{self, ARM_EMULATOR};
 use anyhow::{Context, Result, ensure};
+use std::env::consts::ARCH;
 use std::fs;
 use std::path::PathBuf;
 
@@ -12,10 +13,11 @@ use std::process::Command;
 
 /// The Debian in which packages are installed, and what they are tried with.
 const SUITE: &str = "bookworm";
-const WITH: &str = "--include=bash-completion,gcc,libc6-dev,man-db,pkg-config,systemd";
+const WITH: &str = "--include=bash-completion,gcc,libc6-dev,man-db,pkg-config,python3-pip,systemd";
 
-/// What is run in it. `/dist` has the packages, and `api.c`, which calls all of libfibula.
-const IN_DEBIAN: &str = r"
+/// What is run in it. `/dist` has the packages, the wheel, and `api.c`, which calls all of
+/// libfibula.
+const IN_DEBIAN: &str = r#"
 set -ex
 export DEBIAN_FRONTEND=noninteractive
 apt-get -qq install -y --no-install-recommends /dist/*.deb < /dev/null
@@ -29,10 +31,12 @@ cc -o shared /dist/api.c $(pkg-config --cflags --libs fibula)
 cc -o static -static /dist/api.c $(pkg-config --static --cflags --libs fibula)
 ./shared
 ./static
+pip install --quiet --break-system-packages --no-index /dist/*.whl
+python3 -c "import fibula; print(fibula.read('/dist/table')['10.1.2.3'])"
 apt-get -qq purge -y fibula libfibula-dev libfibula0
 ! ./shared
 ./static
-";
+"#;
 
 /// A table, and an address that is in it.
 const TABLE: &str = "10.0.0.0/8 192.0.2.1\n";
@@ -60,7 +64,7 @@ impl Dist {
         fs::write(folder.join("table"), TABLE)?;
         let mut lookup = Command::new("chroot");
         lookup.arg(&folder);
-        if !triple.starts_with(std::env::consts::ARCH) {
+        if !triple.starts_with(ARCH) {
             let emulator = output(Command::new("which").arg(ARM_EMULATOR))?;
             fs::copy(emulator.trim(), folder.join("emulator"))?;
             lookup.arg("/emulator");
@@ -79,7 +83,7 @@ impl Dist {
         run(check.env("CARGO_HOME", folder.join("home")).current_dir(folder))
     }
 
-    /// Installs, uses and removes the packages.
+    /// Installs and uses the packages and the wheel of this machine, and removes the packages.
     fn try_packages(&self) -> Result<()> {
         if !works("mmdebstrap", &["--version"]) {
             setup::debian("what makes a minimal Debian", &["mmdebstrap"])?;
@@ -92,8 +96,10 @@ impl Dist {
         fs::copy(root().join("crates/fibula-capi/tests/programs/api.c"), dist.join("api.c"))?;
         for entry in fs::read_dir(&self.out).context("target/dist")? {
             let path = entry?.path();
-            if path.extension().is_some_and(|extension| extension == "deb") {
-                fs::copy(&path, dist.join(path.file_name().unwrap_or_default()))?;
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            let wheel = format!("manylinux_{}_{ARCH}.whl", GLIBC.replace('.', "_"));
+            if name.ends_with(".deb") || name.ends_with(&wheel) {
+                fs::copy(&path, dist.join(&*name))?;
             }
         }
         run(Command::new("chroot").arg(&debian).args(["sh", "-c", IN_DEBIAN]))
