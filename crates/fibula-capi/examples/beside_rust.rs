@@ -5,11 +5,15 @@
 //! cargo run --release -p fibula-capi --example beside_rust -- [TABLE]
 //! ```
 //!
+//! With the feature `dpdk`, DPDK's `rte_fib` and `rte_fib6` look the same addresses up in turns
+//! with the C interface. They get them in host order.
+//!
 //! Without a table, one as large as the Internet's is made. The functions are called by pointers,
 //! as from a program that is linked with the shared library. Addresses are in prefixes that are
 //! drawn evenly. Prints nanoseconds an address, medians; all answers are compared, and the first
 //! difference is an error.
 
+use fibula::engine::Config;
 use fibula::{Address, Fib, NextHop, Prefix, Rib, Strided};
 use fibula_capi as _;
 use fibula_io::generate::{NextHopModel, Size, internet};
@@ -247,6 +251,8 @@ fn family<A: Address>(
         slots: drawn.iter().flat_map(slot).collect(),
     };
     let size = Both::<A>::SIZE;
+    let rte_fib = if A::BITS == 32 { "peer:dpdk-fib" } else { "peer:dpdk-fib6" };
+    let peer = Fib::build_from(fibula_peers::engines(), rte_fib, rib, Config::default()).ok();
     let (mut ours, mut theirs) = (vec![0; TIMED], vec![0; TIMED]);
     let (mut indices, mut numbers) = (vec![NextHop::NONE; TIMED], vec![0; TIMED]);
     let row = |of: &str, what: &str, [ours, theirs]: [f64; 2]| {
@@ -263,6 +269,19 @@ fn family<A: Address>(
         }]);
         assert_eq!(ours, theirs);
         row(&of, "values", found);
+        if let Some(peer) = &peer {
+            let mut peer_indices = || {
+                for (addresses, out) in drawn.chunks(calls_of).zip(indices.chunks_mut(calls_of)) {
+                    peer.lookup_batch(addresses, out);
+                }
+            };
+            let found = medians([&mut peer_indices, &mut || {
+                both.c_values(&both.addresses, size, calls_of, &mut theirs);
+            }]);
+            let values = indices.iter().map(|index| if index.is_some() { index.0.into() } else { MISS });
+            assert!(theirs.iter().copied().eq(values));
+            row(&of, "indices of rte_fib; C: values", found);
+        }
         for (count, whose) in [(TIMED, "headers"), (RING, "headers of a ring")] {
             let (array, headers) = (&both.addresses[..count * size], &both.slots[..count * SLOT]);
             let found = medians([&mut || both.c_values(array, size, calls_of, &mut ours), &mut || {
