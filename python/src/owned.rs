@@ -31,12 +31,21 @@ impl Owned {
     /// Compiles a table, with the interpreter released.
     pub(crate) fn compile(py: Python<'_>, contents: Contents) -> Self {
         let Contents { ipv4, ipv6, values } = contents;
+        let families = py.detach(|| (Compiled::of(ipv4), Compiled::of(ipv6)));
+        Self::of(py, families, values)
+    }
+
+    /// Returns a table that is compiled already. Runs the hashes of values, which may be Python.
+    pub(crate) fn of(
+        py: Python<'_>,
+        (ipv4, ipv6): (Compiled<u32>, Compiled<u128>),
+        values: Vec<Option<Py<PyAny>>>,
+    ) -> Self {
         let mut routes = vec![0; values.len()];
-        let next_hops = ipv4.iter().map(|route| route.next_hop);
-        for next_hop in next_hops.chain(ipv6.iter().map(|route| route.next_hop)) {
+        let next_hops = ipv4.rib().iter().map(|route| route.next_hop);
+        for next_hop in next_hops.chain(ipv6.rib().iter().map(|route| route.next_hop)) {
             routes[next_hop.0 as usize] += 1;
         }
-        let (ipv4, ipv6) = py.detach(|| (Compiled::of(ipv4), Compiled::of(ipv6)));
         Self { ipv4, ipv6, values: Values::new(py, values, routes), changes: 0 }
     }
 

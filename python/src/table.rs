@@ -243,10 +243,15 @@ impl Table {
 
     /// Returns a table of the same routes and values, which changes on its own.
     fn copy(&self, py: Python<'_>) -> PyResult<Self> {
-        if let Body::Mapped(mapped) = &*self.shared.read(py) {
-            return Ok(Self::of(Body::Mapped(Arc::new(mapped.copy(py)?))));
-        }
-        Ok(Self::compile(py, self.shared.contents(py)?))
+        let body = self.shared.read(py);
+        let (families, values) = match &*body {
+            Body::Mapped(mapped) => return Ok(Self::of(Body::Mapped(Arc::new(mapped.copy(py)?)))),
+            Body::Owned(owned) => {
+                ((owned.ipv4.clone(), owned.ipv6.clone()), copy(py, owned.values.objects()))
+            }
+        };
+        drop(body);
+        Ok(Self::of(Body::Owned(Box::new(Owned::of(py, families, values)))))
     }
 
     fn __copy__(&self, py: Python<'_>) -> PyResult<Self> {

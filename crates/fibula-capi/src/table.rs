@@ -48,6 +48,13 @@ impl<A: Address> Half<A> {
         Ok(Self { rib, fib })
     }
 
+    fn copied(&self, options: &Options) -> Result<Self, fibula::Error> {
+        match self.fib.as_ref().map(Fib::copied) {
+            Some(None) => Self::of(self.rib.clone(), options),
+            fib => Ok(Self { rib: self.rib.clone(), fib: fib.flatten() }),
+        }
+    }
+
     /// Makes changes, or none of them.
     fn apply(&mut self, changes: Vec<Change<A>>, options: &Options) -> Result<Vec<Delta<A>>, fibula::Error> {
         let deltas = self.rib.apply_all(changes).deltas;
@@ -129,8 +136,7 @@ impl Table {
 
     /// Returns a copy with engines of its own.
     pub(crate) fn copy(&self) -> Result<Self, Failure> {
-        let ipv4 = Half::of(self.ipv4.rib.clone(), &self.options)?;
-        let ipv6 = Half::of(self.ipv6.rib.clone(), &self.options)?;
+        let (ipv4, ipv6) = (self.ipv4.copied(&self.options)?, self.ipv6.copied(&self.options)?);
         let (values, texts) = (self.values.clone(), Arc::clone(&self.texts));
         Ok(Self { ipv4, ipv6, values, texts, options: self.options.clone() })
     }

@@ -25,6 +25,12 @@ impl<A: Address> Checked<A> {
         Self { rib, fib, engine: engine.clone(), width, updated: false }
     }
 
+    /// Returns a copy that changes by itself, if the engine can be copied.
+    pub(crate) fn copied(&self) -> Option<Self> {
+        let (rib, fib, engine) = (self.rib.clone(), self.fib.copied()?, self.engine.clone());
+        Some(Self { rib, fib, engine, ..*self })
+    }
+
     /// Changes the table and lets the engine follow. Changes that the engine refuses are undone in
     /// the table.
     pub(crate) fn try_apply(&mut self, changes: &[Change<A>]) -> Result<Applied, Error> {

@@ -79,12 +79,17 @@ pub fn random_operations<A: Address>(engine: &Subject, width: WidthBits) {
     });
 }
 
-/// Thousands of updates on a table of some size: no wrong answer, no leak, no drift.
+/// Thousands of updates on a table of some size, and on a copy of it: no wrong answer, no leak, no
+/// drift.
 pub fn a_long_life<A: Address>(engine: &Subject) {
     let mut random = Random(11);
     let mut table: Checked<A> = Checked::new(engine, None, random_nested(12, 2000, 40));
     let all: Vec<Prefix<A>> = table.rib.iter().map(|route| route.prefix).collect();
+    let mut copy = None;
     for round in 0..6 {
+        if round == 3 {
+            copy = table.copied();
+        }
         for _ in 0..60 {
             let batch: Vec<Change<A>> = (0..=random.below(3))
                 .map(|_| {
@@ -108,6 +113,13 @@ pub fn a_long_life<A: Address>(engine: &Subject) {
         }
     }
     table.check_no_leak();
+    if let Some(mut copy) = copy {
+        // Changes of the one table are none of the other, whichever changes first.
+        copy.check();
+        copy.apply(&all.iter().copied().map(Change::Withdraw).collect::<Vec<_>>());
+        copy.check();
+        table.check();
+    }
 }
 
 /// The same changes in three orders give the same table.

@@ -16,18 +16,12 @@ use std::hint::select_unpredictable;
 const NAME: &str = "default route";
 
 /// The next hop of a default route; that of no route if there is none.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Fallback<W: Width>(Words<W>);
 
 /// The same, as lookups read it.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct FallbackView<W: Width>(WordsView<W>);
-
-impl<W: Width> Clone for FallbackView<W> {
-    fn clone(&self) -> Self {
-        Self(self.0.clone())
-    }
-}
 
 impl<W: Width> Fallback<W> {
     /// Returns that of a table.

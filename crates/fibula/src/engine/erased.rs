@@ -14,6 +14,8 @@ pub trait Whole<A: Address>: View<A> {
     fn engine(&self) -> &dyn Engine<A>;
     /// Returns the engine, mutably.
     fn engine_mut(&mut self) -> &mut dyn Engine<A>;
+    /// See [`Engine::copied`].
+    fn copied(&self) -> Option<Box<dyn Whole<A>>>;
     /// See [`Share::share`](super::Share::share).
     fn share(&mut self) -> Option<Box<dyn View<A>>>;
     /// See [`Share::readers_passed`](super::Share::readers_passed).
@@ -224,6 +226,11 @@ impl<A: Address, E: Engine<A>> Whole<A> for Held<E, A> {
 
     fn engine_mut(&mut self) -> &mut dyn Engine<A> {
         &mut self.engine
+    }
+
+    fn copied(&self) -> Option<Box<dyn Whole<A>>> {
+        let single = Compiled::for_level(self.single.level());
+        Some(Box::new(Self { engine: self.engine.copied()?, single }))
     }
 
     fn share(&mut self) -> Option<Box<dyn View<A>>> {

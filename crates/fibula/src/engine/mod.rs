@@ -136,6 +136,15 @@ pub trait Engine<A: Address>: Send + Sync + 'static {
         Update::Rebuild
     }
 
+    /// Returns a copy that changes by itself, where copying takes less time than a build.
+    #[must_use]
+    fn copied(&self) -> Option<Self>
+    where
+        Self: Sized,
+    {
+        None
+    }
+
     /// Returns the bytes it occupies, by part.
     fn memory(&self) -> Memory;
 

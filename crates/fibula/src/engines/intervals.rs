@@ -220,6 +220,10 @@ impl<A: Address, W: Width> Engine<A> for Intervals<A, W> {
         self
     }
 
+    fn copied(&self) -> Option<Self> {
+        Some(self.clone())
+    }
+
     fn apply(&mut self, rib: &Rib<A>, deltas: &[Delta<A>]) -> Update {
         let written = if deltas.len() > ONE_BY_ONE_MOST {
             self.fill(rib);

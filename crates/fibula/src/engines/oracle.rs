@@ -88,6 +88,10 @@ impl<A: Address, W: Width> Engine<A> for Oracle<A, W> {
         self
     }
 
+    fn copied(&self) -> Option<Self> {
+        Some(self.clone())
+    }
+
     fn apply(&mut self, _: &Rib<A>, deltas: &[Delta<A>]) -> Update {
         for delta in deltas {
             self.set(delta.prefix, delta.after.is_some().then(|| W::narrow(delta.after)));

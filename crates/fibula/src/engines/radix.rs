@@ -65,6 +65,10 @@ impl<A: Address, W: Width> Engine<A> for Radix<A, W> {
         self
     }
 
+    fn copied(&self) -> Option<Self> {
+        Some(self.clone())
+    }
+
     fn apply(&mut self, _: &Rib<A>, deltas: &[Delta<A>]) -> Update {
         self.0.follow(deltas).map_or(Update::Rebuild, Update::Applied)
     }

@@ -174,6 +174,12 @@ impl<A: Address> Fib<A> {
         self.origin().compile(rib)
     }
 
+    /// Returns a copy that changes by itself; `None` if its engine can only be built again.
+    #[must_use]
+    pub fn copied(&self) -> Option<Self> {
+        Self::from_parts(self.whole.copied()?, self.origin())
+    }
+
     /// Returns a view of this table's memory for readers while it changes; see
     /// [`Share`](crate::engine::Share).
     pub(crate) fn share(&mut self) -> Option<Box<dyn View<A>>> {

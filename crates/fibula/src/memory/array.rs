@@ -163,6 +163,11 @@ impl<T: Copy> Array<T> {
         self.len = self.len.min(len);
     }
 
+    /// Returns the pages that it asks for.
+    pub(super) fn pages(&self) -> Pages {
+        self.pages
+    }
+
     /// Returns the bytes it occupies, unused capacity included.
     #[must_use]
     pub fn bytes(&self) -> usize {

@@ -391,6 +391,15 @@ impl<T: Shareable> Words<T> {
     }
 }
 
+/// A clone is another array with the same values, each loaded in turn. O(n).
+impl<T: Shareable> Clone for Words<T> {
+    fn clone(&self) -> Self {
+        let copy = Self::zeroed(self.len, self.array.pages());
+        self.iter().zip(copy.places(0..self.len)).for_each(|(from, to)| from.load().store(to));
+        copy
+    }
+}
+
 impl<T: Shareable> std::ops::Deref for Words<T> {
     type Target = WordsView<T>;
 

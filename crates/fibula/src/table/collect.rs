@@ -59,7 +59,7 @@ impl<V> Default for Table<V> {
 }
 
 impl<V: Clone> Clone for Table<V> {
-    /// Clones the values, and compiles again. O(n).
+    /// Clones the values, and copies the rest. O(n).
     fn clone(&self) -> Self {
         Self { ipv4: self.ipv4.clone(), ipv6: self.ipv6.clone() }
     }

@@ -17,6 +17,16 @@ impl<A: Address> Default for Compiled<A> {
     }
 }
 
+/// A clone has a copy of the engine. One that cannot be copied is built again.
+impl<A: Address> Clone for Compiled<A> {
+    fn clone(&self) -> Self {
+        match self.fib.as_ref().map(Fib::copied) {
+            Some(None) => Self::of(self.rib.clone()),
+            fib => Self { rib: self.rib.clone(), fib: fib.flatten() },
+        }
+    }
+}
+
 impl<A: Address> Compiled<A> {
     /// Compiles `rib`.
     ///

@@ -152,9 +152,9 @@ impl<A: Address, V> Half<A, V> {
 }
 
 impl<A: Address, V: Clone> Clone for Half<A, V> {
-    /// Clones the values and compiles again: an engine cannot be cloned. O(n).
+    /// Clones the values, and copies the rest. O(n).
     fn clone(&self) -> Self {
-        Self { slots: self.slots.clone(), compiled: Compiled::of(self.rib().clone()) }
+        Self { slots: self.slots.clone(), compiled: self.compiled.clone() }
     }
 }
 

@@ -358,7 +358,7 @@ impl<T: Shareable + Default> SharedPool<T> {
     }
 }
 
-impl<T: Copy> Clone for Pool<T> {
+impl<T: Copy, S: Clone> Clone for Pool<T, S> {
     fn clone(&self) -> Self {
         let (elements, chunks) = (self.elements.clone(), self.chunks.clone());
         Self { elements, chunks, shared: self.shared.clone(), ..*self }

@@ -12,7 +12,7 @@ pub type Atomic<F> = Published<<F as Form>::Word>;
 
 /// The layout of chunks among the words. Each number owns [`UNIT`](Self::UNIT) words. A chunk takes
 /// one or several consecutive numbers and is identified by the first.
-pub trait Form: Debug + Send + Sync + 'static {
+pub trait Form: Clone + Debug + Send + Sync + 'static {
     /// The type of the words of a chunk.
     type Word: Word + Default + IntoBytes + FromBytes + Immutable;
     /// The contents of one chunk.
@@ -35,7 +35,7 @@ pub trait Form: Debug + Send + Sync + 'static {
 }
 
 /// An allocator of numbers.
-pub trait Space: Default + Debug + Send + Sync + 'static {
+pub trait Space: Clone + Default + Debug + Send + Sync + 'static {
     /// Allocates `numbers` consecutive numbers and returns the first.
     fn take(&mut self, numbers: usize) -> u32;
 
@@ -65,7 +65,7 @@ pub trait Space: Default + Debug + Send + Sync + 'static {
 }
 
 /// Chunks of `LEN` words, one number each.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct OneLength<T, const LEN: usize>(PhantomData<T>);
 
 impl<T: Word + Default + PartialEq + IntoBytes + FromBytes + Immutable, const LEN: usize> Form
@@ -96,7 +96,7 @@ impl<T: Word + Default + PartialEq + IntoBytes + FromBytes + Immutable, const LE
 }
 
 /// Numbers allocated one by one.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Numbers {
     free: Vec<u32>,
     end: usize,
@@ -181,6 +181,6 @@ impl Space for Lines {
 
 /// Returns the words from the start of a chunk on.
 #[inline(always)]
-pub(super) fn places<F: Form + ?Sized>(words: &Words<F::Word>, number: u32) -> &[Atomic<F>] {
+pub(super) fn places<F: Form>(words: &Words<F::Word>, number: u32) -> &[Atomic<F>] {
     &words[number as usize * F::UNIT..]
 }

@@ -43,7 +43,7 @@ use zerocopy::{Immutable, IntoBytes};
 pub type Unique<T, const LEN: usize> = Kept<OneLength<T, LEN>>;
 
 /// Distinct chunks of some form, with numbers and reference counts.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Kept<F: Form> {
     words: Words<F::Word>,
     pages: Pages,

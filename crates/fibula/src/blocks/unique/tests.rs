@@ -157,7 +157,7 @@ proptest! {
 }
 
 /// Chunks of four words a number. The first word says how many numbers a chunk takes.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Measured;
 
 impl Form for Measured {

@@ -1,7 +1,7 @@
 //! [`Unseen`]: the numbers of chunks that no reader has met yet.
 
 /// A set of numbers, one bit each. Clearing it takes as long as it was filled.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Unseen {
     bits: Vec<u64>,
     /// Every number inserted since the set was last cleared, in order, those removed included.

@@ -145,6 +145,11 @@ impl<W: Width> Engine<u32> for Dir24_8<W> {
         &self.view
     }
 
+    fn copied(&self) -> Option<Self> {
+        let (tbl24, tbl_long) = (self.tbl24.clone(), self.tbl_long.clone());
+        Some(Self { view: Dir24_8View::of(tbl24.view(), tbl_long.view()), tbl24, tbl_long })
+    }
+
     fn apply(&mut self, rib: &Rib<u32>, deltas: &[Delta<u32>]) -> Update {
         let longer = deltas.iter().filter(|delta| delta.prefix.len() > 24 && delta.after.is_some());
         if self.room() < longer.count() || self.tbl_long.is_wasteful() {

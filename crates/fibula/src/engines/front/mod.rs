@@ -44,7 +44,7 @@ const SAMPLE: usize = 64;
 const FEW: usize = 4;
 
 /// The part of a table that answers before the inner engine.
-pub(crate) trait Part<A: Address>: Debug + Sized + Send + Sync + 'static {
+pub(crate) trait Part<A: Address>: Clone + Debug + Sized + Send + Sync + 'static {
     /// The engine of the other routes.
     type Inner<W: Width>: Persist<A, View: Lookup<A, Width = W> + Debug> + Debug;
 
@@ -206,6 +206,11 @@ impl<P: Part<A>, A: Address, W: Width> Engine<A> for Front<P, A, W> {
 
     fn view(&self) -> &FrontView<P, A, W> {
         &self.view
+    }
+
+    fn copied(&self) -> Option<Self> {
+        let (part, inner) = (self.view.part.clone(), Inner::Kept(self.inner().copied()?));
+        Some(Self { view: FrontView { part, inner }, others: self.others.clone() })
     }
 
     fn apply(&mut self, rib: &Rib<A>, deltas: &[Delta<A>]) -> Update {

@@ -15,7 +15,7 @@ use std::fmt::Debug;
 ///
 /// A tile holds an *entry* for each /24: its answer, or a mark. The number of a /24 is its first 24
 /// bits.
-pub(crate) trait Below<W: Width>: Debug + Send + Sync + Sized + 'static {
+pub(crate) trait Below<W: Width>: Clone + Debug + Send + Sync + Sized + 'static {
     /// The entries of a tile.
     type Entry: Width;
     /// What lookups read.

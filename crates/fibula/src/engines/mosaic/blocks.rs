@@ -25,7 +25,7 @@ const SECTION: &str = "longer routes' answers";
 
 /// One answer per address in numbered blocks of the form `P`, one block for all /24s with the same
 /// answers.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Blocks<P: BlockForm> {
     /// Block 0 is never freed. The batch path reads it for addresses without a mark.
     blocks: Kept<P>,
@@ -34,15 +34,9 @@ pub(crate) struct Blocks<P: BlockForm> {
 }
 
 /// The blocks as lookups read them.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct BlocksView<P: BlockForm> {
     words: WordsView<P::Word>,
-}
-
-impl<P: BlockForm> Clone for BlocksView<P> {
-    fn clone(&self) -> Self {
-        Self { words: self.words.clone() }
-    }
 }
 
 impl<P: BlockForm> BlocksView<P> {

@@ -50,7 +50,7 @@ impl<W: Width> HashedView<W> {
 }
 
 /// One answer per address, for some /24s. A /24 is known by its number: its first 24 bits.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Hashed<W: Width> {
     places: Places,
     chunks: Unique<W, BELOW>,

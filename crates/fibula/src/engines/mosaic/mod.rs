@@ -318,14 +318,21 @@ impl<W: Width, F: Tiles<B::Entry>, B: Below<W>> Mosaic<W, F, B> {
         let mut tiles = Kept::<F>::new(pages).unsettled();
         let nowhere = tiles.insert(&F::pack(&[B::Entry::default(); TILE]));
         tiles.retain(nowhere, SLOTS as u32 - 1);
-        let (root, below) = (Root::filled(nowhere, pages), B::new(pages));
+        Self::of((Root::filled(nowhere, pages), tiles, B::new(pages), fallback), pages, false)
+    }
+
+    fn of(
+        (root, tiles, below, fallback): (Root, Kept<F>, B, Fallback<W>),
+        pages: Pages,
+        answers_mark: bool,
+    ) -> Self {
         let view = MosaicView {
             root: root.view(),
             tiles: tiles.view(),
             below: below.view(),
             fallback: fallback.view(),
         };
-        Self { view, root, tiles, below, fallback, pages, answers_mark: false }
+        Self { view, root, tiles, below, fallback, pages, answers_mark }
     }
 
     /// Returns the tile of `slot`.
@@ -404,6 +411,12 @@ impl<W: Width, F: Tiles<B::Entry>, B: Below<W>> Engine<u32> for Mosaic<W, F, B> 
 
     fn view(&self) -> &MosaicView<W, F, B> {
         &self.view
+    }
+
+    fn copied(&self) -> Option<Self> {
+        let Self { root, tiles, below, fallback, .. } = self;
+        let parts = (root.clone(), tiles.clone(), below.clone(), fallback.clone());
+        Some(Self::of(parts, self.pages, self.answers_mark))
     }
 
     fn apply(&mut self, rib: &Rib<u32>, deltas: &[Delta<u32>]) -> Update {

@@ -16,7 +16,7 @@ const GONE: u64 = u64::MAX;
 ///
 /// A search goes from an entry's home slot to the first word of zeros. Entries never move while
 /// other threads read.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Places {
     words: Words<u64>,
     entries: usize,

@@ -24,7 +24,7 @@ impl TileNumber for u32 {
 }
 
 /// The tile number of every slot.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) enum Root {
     Narrow(Words<u16>),
     Wide(Words<u32>),

@@ -20,7 +20,7 @@ use crate::memory::{Published, Shareable};
 use std::marker::PhantomData;
 
 /// Tiles as runs of answers of type `W`.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Runs<W>(PhantomData<W>);
 
 /// The words per tile number: 16 bytes.

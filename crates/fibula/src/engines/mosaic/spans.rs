@@ -33,7 +33,7 @@ use std::marker::PhantomData;
 use std::ops::Range;
 
 /// Blocks as spans with answers of type `W`.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Spans<W>(PhantomData<W>);
 
 /// The words of a span, and of a number.

@@ -17,19 +17,12 @@ use crate::engine::{Lookup, Meter, Unmetered, Width};
 use crate::memory::{Published, WordsView};
 
 /// The table as lookups read it.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct MosaicView<W: Width, F: Tiles<B::Entry> = super::Whole<W>, B: Below<W> = Hashed<W>> {
     pub(super) root: RootView,
     pub(super) tiles: WordsView<F::Word>,
     pub(super) below: B::View,
     pub(super) fallback: FallbackView<W>,
-}
-
-impl<W: Width, F: Tiles<B::Entry>, B: Below<W>> Clone for MosaicView<W, F, B> {
-    fn clone(&self) -> Self {
-        let Self { root, tiles, below, fallback } = self;
-        Self { root: root.clone(), tiles: tiles.clone(), below: below.clone(), fallback: fallback.clone() }
-    }
 }
 
 impl<W: Width, F: Tiles<B::Entry>, B: Below<W>> MosaicView<W, F, B> {

@@ -18,7 +18,7 @@ const HOLES: usize = 16;
 const HOLES_IGNORED: usize = 16 << 10;
 
 /// Arrays and buckets.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Blocks<W: Width> {
     pub(super) arrays: SharedPool<Cell>,
     pub(super) lines: Lines<W>,

@@ -46,7 +46,7 @@ pub(super) const fn answers<W: Width>() -> usize {
 /// A line stores the ends of the intervals of all its slots, then their answers. A bucket is a run
 /// of slots. Its last interval ends at the greatest number, so a search for the first end that is
 /// at least a key never leaves the bucket.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Lines<W: Width> {
     pool: SharedPool<W>,
     free: Slots,

@@ -263,6 +263,14 @@ impl<W: Width> Engine<u128> for Mosaic6<W> {
         &self.view
     }
 
+    fn copied(&self) -> Option<Self> {
+        let (root, blocks, fallback) = (self.root.clone(), self.blocks.clone(), self.fallback.clone());
+        let longer = Arc::new(TerraceView::clone(&self.view.longer));
+        let view = Mosaic6View::of(root.view(), &blocks, longer, fallback.view());
+        let bookkeeping = self.bookkeeping.clone();
+        Some(Self { view, root, blocks, fallback, bookkeeping, ..*self })
+    }
+
     fn apply(&mut self, rib: &Rib<u128>, deltas: &[Delta<u128>]) -> Update {
         let update = self.follow(rib, deltas);
         if matches!(update, Update::Applied(_)) {

@@ -2,7 +2,7 @@
 
 /// The free slots of each line as bits, and the lines sorted into lists by their longest run of
 /// free slots.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Slots {
     /// The slots of a line.
     of_line: u32,

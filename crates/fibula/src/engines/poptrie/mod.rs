@@ -217,6 +217,12 @@ impl<A: Address, W: Width> Engine<A> for Poptrie<A, W> {
         &self.view
     }
 
+    fn copied(&self) -> Option<Self> {
+        let (direct, nodes, leaves) = (self.direct.clone(), self.nodes.clone(), self.leaves.clone());
+        let view = PoptrieView::of(self.s, direct.view(), nodes.view(), leaves.view());
+        Some(Self { view, direct, nodes, leaves, ..*self })
+    }
+
     fn apply(&mut self, rib: &Rib<A>, deltas: &[Delta<A>]) -> Update {
         if self.nodes.is_shared() && (self.nodes.is_wasteful() || self.leaves.is_wasteful()) {
             return Update::Rebuild;

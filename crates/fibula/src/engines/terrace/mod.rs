@@ -158,6 +158,10 @@ impl<W: Width, const LEAF: u32> Engine<u128> for Terrace<W, LEAF> {
         &self.view
     }
 
+    fn copied(&self) -> Option<Self> {
+        Some(self.clone())
+    }
+
     fn apply(&mut self, rib: &Rib<u128>, deltas: &[Delta<u128>]) -> Update {
         self.view.follow(rib.at_least(0), deltas.iter()).map_or(Update::Rebuild, Update::Applied)
     }

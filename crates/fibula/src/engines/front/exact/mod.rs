@@ -143,7 +143,7 @@ const NETWORK: u8 = 16;
 const WORDS: usize = (1 << NETWORK) / 64;
 
 /// The entries.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Exact<A: InLines> {
     lines: Lines<A>,
     /// The length of the entries' prefixes.

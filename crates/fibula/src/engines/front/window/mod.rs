@@ -162,7 +162,7 @@ const POSITION: &str = "end of a slot";
 const COVERED: &str = "next hop of the cover";
 
 /// The slots of a network, and their nodes.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Window<A: InWindow> {
     /// The word of each slot, then that of the addresses outside the network.
     root: Array<u16>,
