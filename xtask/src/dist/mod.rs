@@ -189,22 +189,28 @@ impl Dist {
         maturin(&["sdist"])
     }
 
-    /// What everything is made of, as CycloneDX: every crate, with its version and licence.
+    /// What the programs and the wheels are made of, as CycloneDX: every crate, with its version
+    /// and licence.
     fn bill(&self) -> Result<()> {
-        let mut cyclonedx = Command::new("cargo");
-        cyclonedx.args(["cyclonedx", "--format", "json", "--all-features", "--manifest-path"]);
-        cyclonedx.arg(root().join("crates/fibula-cli/Cargo.toml"));
-        run(self.reproducible(cyclonedx.args(["--override-filename", "bill"])))?;
-        // One is written beside each manifest of the workspace.
-        for package in MetadataCommand::new().current_dir(root()).no_deps().exec()?.packages {
-            let bill = package.manifest_path.with_file_name("bill.json");
-            if package.name == "fibula-cli" {
-                // It names our crates by their folders.
-                let text = std::fs::read_to_string(&bill).with_context(|| bill.to_string())?;
-                let text = text.replace(&root().display().to_string(), "/fibula");
-                std::fs::write(self.out.join(format!("fibula-{VERSION}.cdx.json")), text)?;
+        for (folder, package, name) in
+            [("crates/fibula-cli", "fibula-cli", "fibula"), ("python", "fibula-python", "fibula-python")]
+        {
+            let folder = root().join(folder);
+            let mut cyclonedx = Command::new("cargo");
+            cyclonedx.args(["cyclonedx", "--format", "json", "--all-features"]);
+            cyclonedx.args(["--override-filename", "bill"]).arg("--manifest-path");
+            run(self.reproducible(cyclonedx.arg(folder.join("Cargo.toml"))))?;
+            // One is written beside each manifest of the workspace.
+            for found in MetadataCommand::new().current_dir(folder).no_deps().exec()?.packages {
+                let bill = found.manifest_path.with_file_name("bill.json");
+                if *found.name == package {
+                    // It names our crates by their folders.
+                    let text = std::fs::read_to_string(&bill).with_context(|| bill.to_string())?;
+                    let text = text.replace(&root().display().to_string(), "/fibula");
+                    std::fs::write(self.out.join(format!("{name}-{VERSION}.cdx.json")), text)?;
+                }
+                std::fs::remove_file(&bill).with_context(|| bill.to_string())?;
             }
-            std::fs::remove_file(&bill).with_context(|| bill.to_string())?;
         }
         Ok(())
     }
