@@ -43,13 +43,14 @@ fn two_thousand_idle_connections_keep_nobody_out() {
     assert!(more < 64 << 20, "{more} bytes for {CAP} connections");
     // The oldest was ended to make room.
     assert!(matches!((&idle[0]).read(&mut [0; 64]), Ok(0) | Err(_)));
-    let metrics = service.get("/metrics").text().to_owned();
     let figure = |name: &str| -> usize {
+        let metrics = service.get("/metrics").text().to_owned();
         let line = metrics.lines().find_map(|line| line.strip_prefix(name)).unwrap();
         line.trim().parse().unwrap()
     };
-    assert!(figure("fibula_serve_connections ") <= CAP, "{metrics}");
-    assert!(figure("fibula_serve_displaced_connections_total ") >= 2000 - CAP, "{metrics}");
+    // One that makes room may still be ending.
+    until("no more connections than the limit", || figure("fibula_serve_connections ") <= CAP);
+    assert!(figure("fibula_serve_displaced_connections_total ") >= 2000 - CAP);
 }
 
 #[test]
