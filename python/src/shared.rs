@@ -207,6 +207,20 @@ impl Shared {
         })
     }
 
+    /// Returns the same table for another owner. O(n).
+    pub(crate) fn copied(&self, py: Python<'_>) -> PyResult<Body> {
+        let body = self.read(py);
+        let (families, values) = match &*body {
+            Body::Mapped(mapped) => return Ok(Body::Mapped(Arc::new(mapped.copy(py)?))),
+            Body::Owned(owned) => {
+                ((owned.ipv4.clone(), owned.ipv6.clone()), copy(py, owned.values.objects()))
+            }
+        };
+        // The hashes of values may run Python, which may change this table.
+        drop(body);
+        Ok(Body::Owned(Box::new(Owned::of(py, families, values))))
+    }
+
     /// Returns a copy of all that the table says. O(n).
     ///
     /// # Errors

@@ -243,15 +243,7 @@ impl Table {
 
     /// Returns a table of the same routes and values, which changes on its own.
     fn copy(&self, py: Python<'_>) -> PyResult<Self> {
-        let body = self.shared.read(py);
-        let (families, values) = match &*body {
-            Body::Mapped(mapped) => return Ok(Self::of(Body::Mapped(Arc::new(mapped.copy(py)?)))),
-            Body::Owned(owned) => {
-                ((owned.ipv4.clone(), owned.ipv6.clone()), copy(py, owned.values.objects()))
-            }
-        };
-        drop(body);
-        Ok(Self::of(Body::Owned(Box::new(Owned::of(py, families, values)))))
+        Ok(Self::of(self.shared.copied(py)?))
     }
 
     fn __copy__(&self, py: Python<'_>) -> PyResult<Self> {
