@@ -43,16 +43,9 @@ impl<A: Address> Default for Half<A> {
 }
 
 impl<A: Address> Half<A> {
-    fn of(rib: Rib<A>, options: &Options) -> Result<Self, fibula::Error> {
-        let fib = if rib.is_empty() { None } else { Some(build(&rib, options)?) };
-        Ok(Self { rib, fib })
-    }
-
-    fn copied(&self, options: &Options) -> Result<Self, fibula::Error> {
-        match self.fib.as_ref().map(Fib::copied) {
-            Some(None) => Self::of(self.rib.clone(), options),
-            fib => Ok(Self { rib: self.rib.clone(), fib: fib.flatten() }),
-        }
+    fn copied(&self) -> Result<Self, fibula::Error> {
+        let fib = self.fib.as_ref().map(|fib| fib.copied(&self.rib)).transpose()?;
+        Ok(Self { rib: self.rib.clone(), fib })
     }
 
     /// Makes changes, or none of them.
@@ -136,7 +129,7 @@ impl Table {
 
     /// Returns a copy with engines of its own.
     pub(crate) fn copy(&self) -> Result<Self, Failure> {
-        let (ipv4, ipv6) = (self.ipv4.copied(&self.options)?, self.ipv6.copied(&self.options)?);
+        let (ipv4, ipv6) = (self.ipv4.copied()?, self.ipv6.copied()?);
         let (values, texts) = (self.values.clone(), Arc::clone(&self.texts));
         Ok(Self { ipv4, ipv6, values, texts, options: self.options.clone() })
     }

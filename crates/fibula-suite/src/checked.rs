@@ -25,10 +25,11 @@ impl<A: Address> Checked<A> {
         Self { rib, fib, engine: engine.clone(), width, updated: false }
     }
 
-    /// Returns a copy that changes by itself, if the engine can be copied.
-    pub(crate) fn copied(&self) -> Option<Self> {
-        let (rib, fib, engine) = (self.rib.clone(), self.fib.copied()?, self.engine.clone());
-        Some(Self { rib, fib, engine, ..*self })
+    /// Returns a copy that changes by itself.
+    pub(crate) fn copied(&self) -> Self {
+        let (rib, engine) = (self.rib.clone(), self.engine.clone());
+        let fib = self.fib.copied(&rib).unwrap_or_else(|error| panic!("{engine}: {error}"));
+        Self { rib, fib, engine, ..*self }
     }
 
     /// Changes the table and lets the engine follow. Changes that the engine refuses are undone in

@@ -88,7 +88,7 @@ pub fn a_long_life<A: Address>(engine: &Subject) {
     let mut copy = None;
     for round in 0..6 {
         if round == 3 {
-            copy = table.copied();
+            copy = Some(table.copied());
         }
         for _ in 0..60 {
             let batch: Vec<Change<A>> = (0..=random.below(3))

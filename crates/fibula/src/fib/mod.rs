@@ -174,10 +174,14 @@ impl<A: Address> Fib<A> {
         self.origin().compile(rib)
     }
 
-    /// Returns a copy that changes by itself; `None` if its engine can only be built again.
-    #[must_use]
-    pub fn copied(&self) -> Option<Self> {
-        Self::from_parts(self.whole.copied()?, self.origin())
+    /// Returns a copy that changes by itself; `rib` is the table. An engine that cannot be copied
+    /// is [built again](Self::rebuilt).
+    ///
+    /// # Errors
+    /// If it is built again, and `rib` exceeds a limit of the engine.
+    pub fn copied(&self, rib: &Rib<A>) -> Result<Self, Error> {
+        let copy = self.whole.copied().and_then(|whole| Self::from_parts(whole, self.origin()));
+        copy.map_or_else(|| self.rebuilt(rib), Ok)
     }
 
     /// Returns a view of this table's memory for readers while it changes; see

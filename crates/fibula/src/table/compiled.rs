@@ -17,13 +17,11 @@ impl<A: Address> Default for Compiled<A> {
     }
 }
 
-/// A clone has a copy of the engine. One that cannot be copied is built again.
+/// A clone has a copy of the engine.
 impl<A: Address> Clone for Compiled<A> {
     fn clone(&self) -> Self {
-        match self.fib.as_ref().map(Fib::copied) {
-            Some(None) => Self::of(self.rib.clone()),
-            fib => Self { rib: self.rib.clone(), fib: fib.flatten() },
-        }
+        let copied = |fib: &Fib<A>| fib.copied(&self.rib).expect("the oracle holds every table");
+        Self { rib: self.rib.clone(), fib: self.fib.as_ref().map(copied) }
     }
 }
 
