@@ -63,7 +63,7 @@ pub(crate) struct Run {
     /// Forward by this: an XDP program, or sockets and a thread of this process [default: xdp]
     #[arg(long, value_name = "PLANE", value_enum, conflicts_with = "memory")]
     plane: Option<Plane>,
-    /// Look addresses up by this engine, as in `poptrie` or `dxr/k=20`; with --plane af-xdp
+    /// Look addresses up by this engine, as in `poptrie`; with --plane af-xdp
     #[arg(long, value_name = "NAME")]
     engine: Option<String>,
     /// Forward nothing, and keep the tables in memory to look at

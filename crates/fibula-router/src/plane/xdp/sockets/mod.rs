@@ -62,7 +62,7 @@ pub struct Options {
     pub interfaces: Vec<Attachment>,
     /// How the program runs on them.
     pub mode: Mode,
-    /// The specification of the engine, as in `poptrie` or `dxr/k=20`. A family that it does not
+    /// The specification of the engine, as in `poptrie`. A family that it does not
     /// know is looked up by the best one.
     pub engine: String,
     /// How flows are told apart.
