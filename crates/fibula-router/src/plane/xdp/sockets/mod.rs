@@ -62,8 +62,8 @@ pub struct Options {
     pub interfaces: Vec<Attachment>,
     /// How the program runs on them.
     pub mode: Mode,
-    /// The specification of the engine, as in `poptrie`. A family that it does not
-    /// know is looked up by the best one.
+    /// The specification of the engine, as in `poptrie`. A family that it does not know is looked
+    /// up by the best one.
     pub engine: String,
     /// How flows are told apart.
     pub ecmp: Ecmp,
