@@ -264,12 +264,19 @@ pub trait Kernel {
 #[inline]
 pub fn dispatch<K: Kernel>(level: Level, kernel: K) -> K::Output {
     match level.0 {
-        Set::Scalar => kernel.run(Scalar),
+        Set::Scalar => run(Scalar, kernel),
         #[cfg(target_arch = "x86_64")]
         Set::Avx2 => avx2::run(level, kernel),
         #[cfg(target_arch = "x86_64")]
         Set::Avx512 => avx512::run(level, kernel),
         #[cfg(target_arch = "aarch64")]
-        Set::Neon => kernel.run(Neon),
+        Set::Neon => run(Neon, kernel),
     }
+}
+
+/// Runs a kernel compiled for the baseline: out of line, as for every other set, so that all who
+/// dispatch it share one copy.
+#[inline(never)]
+fn run<I: Isa, K: Kernel>(isa: I, kernel: K) -> K::Output {
+    kernel.run(isa)
 }

@@ -4,6 +4,7 @@
 use super::{Accesses, Config, Engine, Lookup, View, Width, WidthBits};
 use crate::address::sealed::Sealed;
 use crate::arch::{Compiled, Function, Isa, Kernel, Level, dispatch};
+use crate::blocks::pipeline::BURST;
 use crate::sections::{SectionWriter, Sections};
 use crate::{Address, Error, ErrorKind, NextHop, NextHopSlice, Rib};
 use std::marker::PhantomData;
@@ -90,7 +91,9 @@ impl<A: Address, L: Lookup<A>> Kernel for Batch<'_, L, A, L::Width> {
 
     #[inline(always)]
     fn run<I: Isa>(self, isa: I) {
-        self.tables.lookup_batch(isa, self.addresses, self.next_hops);
+        // Here the compiler learns that both are equally long.
+        let next_hops = &mut self.next_hops[..self.addresses.len()];
+        self.tables.lookup_batch(isa, self.addresses, next_hops);
     }
 }
 
@@ -121,11 +124,26 @@ fn batch_widened<A: Address, L: Lookup<A>>(
     addresses: &[A],
     next_hops: &mut [NextHop],
 ) {
-    const AT_ONCE: usize = 512;
     if L::Width::BITS == WidthBits::U32 {
         return batch(tables, isa, addresses, next_hops.into());
     }
     assert_eq!(addresses.len(), next_hops.len(), "as many next hops as addresses");
+    if addresses.len() <= BURST {
+        // To clear more room would take a short call longer than to use it.
+        widened::<BURST, _, _>(tables, isa, addresses, next_hops);
+    } else {
+        widened::<512, _, _>(tables, isa, addresses, next_hops);
+    }
+}
+
+/// Looks up a batch, `AT_ONCE` addresses at a time.
+#[inline(always)]
+fn widened<const AT_ONCE: usize, A: Address, L: Lookup<A>>(
+    tables: &L,
+    isa: Level,
+    addresses: &[A],
+    next_hops: &mut [NextHop],
+) {
     let mut narrow = [L::Width::default(); AT_ONCE];
     for (addresses, wide) in addresses.chunks(AT_ONCE).zip(next_hops.chunks_mut(AT_ONCE)) {
         let narrow = &mut narrow[..addresses.len()];
@@ -134,6 +152,12 @@ fn batch_widened<A: Address, L: Lookup<A>>(
             *wide = narrow.widen();
         }
     }
+}
+
+/// Looks up one address and counts what that reads, in code that an engine and its view share.
+#[inline(never)]
+fn counted<A: Address, L: Lookup<A>>(tables: &L, address: A, accesses: &mut Accesses) -> NextHop {
+    tables.lookup_metered(address, accesses).widen()
 }
 
 /// Runs a stage, or the whole lookup if it has no stages.
@@ -162,7 +186,7 @@ macro_rules! answers {
         }
 
         fn lookup_counted(&$self, address: A, accesses: &mut Accesses) -> NextHop {
-            $tables.lookup_metered(address, accesses).widen()
+            counted($tables, address, accesses)
         }
 
         fn lookup_batch(&$self, addresses: &[A], next_hops: &mut [NextHop]) {

@@ -42,6 +42,16 @@ impl<W: Width> HashedView<W> {
         Some(chunk * BELOW as u32 + address % BELOW as u32)
     }
 
+    /// Returns the answer of `address`, whose /24 has a mark. Out of line: the others would pay for
+    /// its registers.
+    #[inline(never)]
+    fn below_mark(&self, address: u32, meter: &mut impl Meter) -> W {
+        match self.find(address, meter) {
+            Some(place) => meter.load_word::<W>(&self.answers[place as usize]),
+            None => W::narrow(NextHop(W::MAX)),
+        }
+    }
+
     /// Returns the answers of all chunks.
     #[inline(always)]
     pub(super) fn answers(&self) -> &[Published<W>] {
@@ -63,13 +73,7 @@ pub(crate) struct Hashed<W: Width> {
 impl<W: Width> BelowView<W, W> for HashedView<W> {
     #[inline(always)]
     fn answer(&self, entry: W, address: u32, meter: &mut impl Meter) -> W {
-        if entry.widen().0 != W::MAX {
-            return entry;
-        }
-        match self.find(address, meter) {
-            Some(place) => meter.load_word::<W>(&self.answers[place as usize]),
-            None => W::narrow(NextHop(W::MAX)),
-        }
+        if entry.widen().0 == W::MAX { self.below_mark(address, meter) } else { entry }
     }
 }
 

@@ -30,7 +30,7 @@ impl<W: Width, F: Tiles<B::Entry>, B: Below<W>> MosaicView<W, F, B> {
     #[inline(always)]
     pub(super) fn lookup_one<T: TileNumber>(
         &self,
-        root: &[Published<T>; SLOTS],
+        root: &[Published<T>],
         address: u32,
         meter: &mut impl Meter,
     ) -> W {
@@ -47,8 +47,8 @@ impl<W: Width, F: Tiles<B::Entry>, B: Below<W>> Lookup<u32> for MosaicView<W, F,
     #[inline(always)]
     fn lookup_metered<M: Meter>(&self, address: u32, meter: &mut M) -> W {
         let answer = match &self.root {
-            RootView::Narrow(root) => self.lookup_one::<u16>(root::sized(root), address, meter),
-            RootView::Wide(root) => self.lookup_one::<u32>(root::sized(root), address, meter),
+            RootView::Narrow(root) => self.lookup_one::<u16>(root, address, meter),
+            RootView::Wide(root) => self.lookup_one::<u32>(root, address, meter),
         };
         self.fallback.answer(answer, meter)
     }

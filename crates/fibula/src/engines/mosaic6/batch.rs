@@ -12,7 +12,7 @@ use super::{Mosaic6View, ROOT_BITS, STEPS};
 use crate::NextHop;
 use crate::arch::{GROUP, Isa, Kernel, Scalar, Wanted, dispatch};
 use crate::blocks::pipeline::{BURST, Stages, for_each_set, look_up};
-use crate::engine::{Unmetered, Width};
+use crate::engine::{Unmetered, Width, look_up_inside};
 use crate::engines::terrace::TerraceView;
 use crate::memory::{Published, Shareable, flattened};
 use std::cell::Cell;
@@ -305,8 +305,14 @@ impl<W: Width, const TOGETHER: usize> Kernel for Beyond<'_, W, TOGETHER> {
             let is_full = len + GROUP > TOGETHER;
             if len > 0 && (is_full || group.is_none()) {
                 let mut found = [W::default(); TOGETHER];
-                longer.many(isa, &chosen[..len], &mut found[..len]);
-                for (&at, &found) in indices[..len].iter().zip(&found) {
+                let (chosen, found) = (&chosen[..len], &mut found[..len]);
+                // Another call would cost a burst a twentieth.
+                if const { TOGETHER == TOGETHER_IN_BURST } {
+                    longer.many(isa, chosen, found);
+                } else {
+                    look_up_inside(longer, isa.level(), chosen, found);
+                }
+                for (&at, &mut found) in indices[..len].iter().zip(found) {
                     let next_hop = &mut next_hops[usize::from(at)];
                     *next_hop = if found == W::default() { *next_hop } else { found };
                 }
