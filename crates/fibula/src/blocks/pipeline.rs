@@ -13,8 +13,8 @@
 //! Addresses that do not fill a block are looked up one by one.
 //!
 //! A short call has no other blocks to overlap with, so the loads of a [`BURST`] are in flight at
-//! once: it is one block. What the states of blocks take to set up is paid only for blocks that
-//! there are.
+//! once: it is one block, whose stages follow each other. So do those of every block that is the
+//! only one of its size.
 //!
 //! Addresses are read from memory in order, and yet the processor waits for them, because its own
 //! prefetcher stops at every page boundary. So they are prefetched too, some blocks before the
@@ -57,8 +57,7 @@ pub trait Stages<A, W, const STAGES: usize> {
 }
 
 /// Looks up all addresses: in blocks of `LONG` while at least `LONG` are left, then in blocks of a
-/// burst, then in blocks of `SHORT`, then one by one. Where there is one long block and a rest,
-/// they would follow each other, so blocks of a burst overlap instead.
+/// burst, of half a burst, and of `SHORT`, then one by one.
 ///
 /// ```
 /// use fibula::blocks::pipeline::{Stages, look_up};
@@ -92,46 +91,68 @@ pub fn look_up<const LONG: usize, const SHORT: usize, const STAGES: usize, A, W,
 ) where
     S: Stages<A, W, STAGES>,
 {
-    let is_one_and_rest = addresses.len() > LONG && addresses.len() < 2 * LONG;
-    let mut done = 0;
-    if const { LONG <= BURST } || !is_one_and_rest {
-        done = in_blocks::<LONG, STAGES, A, W, S>(stages, 0, addresses, next_hops);
-    }
+    let mut done = pipelined::<LONG, STAGES, A, W, S>(stages, addresses, next_hops);
     if const { SHORT < BURST && BURST < LONG } {
-        done = in_blocks::<BURST, STAGES, A, W, S>(stages, done, addresses, next_hops);
+        done = block_by_block::<BURST, STAGES, A, W, S>(stages, done, addresses, next_hops);
     }
-    let done = in_blocks::<SHORT, STAGES, A, W, S>(stages, done, addresses, next_hops);
+    if const { SHORT < BURST / 2 && BURST / 2 < LONG } {
+        done = block_by_block::<{ BURST / 2 }, STAGES, A, W, S>(stages, done, addresses, next_hops);
+    }
+    done = block_by_block::<SHORT, STAGES, A, W, S>(stages, done, addresses, next_hops);
     for (at, (address, next_hop)) in addresses.iter().zip(next_hops).enumerate().skip(done) {
         *next_hop = stages.one(at, address);
     }
 }
 
-/// Looks up the whole blocks from index `start` on and returns the index where they end.
+/// Looks up the whole blocks, which overlap, and returns the index where they end.
 #[inline(always)]
-fn in_blocks<const N: usize, const STAGES: usize, A, W, S>(
+fn pipelined<const N: usize, const STAGES: usize, A, W, S>(
     stages: &S,
-    start: usize,
     addresses: &[A],
     next_hops: &mut [W],
 ) -> usize
 where
     S: Stages<A, W, STAGES>,
 {
-    let (blocks, _) = addresses[start..].as_chunks::<N>();
-    let (answers, _) = next_hops[start..].as_chunks_mut::<N>();
-    if blocks.is_empty() {
-        return start;
+    let (blocks, _) = addresses.as_chunks::<N>();
+    let (answers, _) = next_hops.as_chunks_mut::<N>();
+    if blocks.len() < 2 {
+        return block_by_block::<N, STAGES, A, W, S>(stages, 0, addresses, next_hops);
     }
     let mut under_way: [S::Found<N>; STAGES] = from_fn(|_| S::nothing());
     for step in 0..blocks.len() + STAGES - 1 {
-        ask_ahead::<N, A>(addresses, start + step * N);
+        ask_ahead::<N, A>(addresses, step * N);
         for stage in 0..STAGES {
             let Some(at) = step.checked_sub(stage) else { break };
             let (Some(block), Some(answers)) = (blocks.get(at), answers.get_mut(at)) else { continue };
-            stages.run(stage, start + at * N, block, &mut under_way[at % STAGES], answers);
+            stages.run(stage, at * N, block, &mut under_way[at % STAGES], answers);
         }
     }
-    start + blocks.len() * N
+    blocks.len() * N
+}
+
+/// Looks up the whole blocks from index `done` on, one after the other, and returns the index where
+/// they end. What a block needs stays in registers from stage to stage.
+#[inline(always)]
+fn block_by_block<const N: usize, const STAGES: usize, A, W, S>(
+    stages: &S,
+    mut done: usize,
+    addresses: &[A],
+    next_hops: &mut [W],
+) -> usize
+where
+    S: Stages<A, W, STAGES>,
+{
+    while let Some(block) = addresses[done..].first_chunk::<N>()
+        && let Some(answers) = next_hops[done..].first_chunk_mut::<N>()
+    {
+        let mut found = S::nothing();
+        for stage in 0..STAGES {
+            stages.run(stage, done, block, &mut found, answers);
+        }
+        done += N;
+    }
+    done
 }
 
 /// Prefetches the cache lines of a block `AHEAD_BYTES` after `start`, if the batch is that long.
