@@ -13,8 +13,8 @@
 //! Addresses that do not fill a block are looked up one by one.
 //!
 //! A short call has no other blocks to overlap with, so the loads of a [`BURST`] are in flight at
-//! once: it is one block, whose stages follow each other. So do those of every block that is the
-//! only one of its size.
+//! once: it is one block, whose stages follow each other. Only long blocks overlap, where there are
+//! at least two.
 //!
 //! Addresses are read from memory in order, and yet the processor waits for them, because its own
 //! prefetcher stops at every page boundary. So they are prefetched too, some blocks before the
