@@ -20,6 +20,7 @@ pub mod snapshots;
 #[macro_use]
 mod stamp;
 pub mod tables;
+pub mod timeline;
 
 #[doc(hidden)]
 pub use stamp::families;

@@ -52,6 +52,7 @@ macro_rules! suite_modules {
                     churn::random_operations
                     snapshots::come_back
                     snapshots::are_refused_or_end
+                    timeline::answers_of_published_tables
                     @once
                     churn::a_long_life
                     churn::updates_in_any_order

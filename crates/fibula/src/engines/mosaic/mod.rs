@@ -168,7 +168,7 @@ pub(crate) use spans::Spans;
 pub(crate) use tiles::{Tiles, Whole};
 pub(crate) use view::MosaicView;
 
-use crate::blocks::fallback::Fallback;
+use crate::blocks::fallback::{Fallback, changes_both};
 use crate::blocks::unique::Kept;
 use crate::engine::{
     About, Config, Engine, Estimate, Figure, Persistence, Share, Sharing, Survey, Update, Updates, Width,
@@ -424,7 +424,7 @@ impl<W: Width, F: Tiles<B::Entry>, B: Below<W>> Engine<u32> for Mosaic<W, F, B> 
         let in_tiles = deltas.iter().map(|delta| delta.prefix).filter(|prefix| prefix.len() >= IN_TILES);
         let prefixes = Prefix::outermost(in_tiles.map(whole));
         let shared = self.tiles.is_shared();
-        if shared && !self.has_room(&prefixes, deltas) {
+        if shared && (changes_both(deltas) || !self.has_room(&prefixes, deltas)) {
             return Update::Rebuild;
         }
         let cost = Touched::by(rib, deltas).paint(self, rib, &prefixes);

@@ -11,7 +11,7 @@ use super::root::{self, RootView, TileNumber};
 use super::tiles::Tiles;
 use super::{SLOTS, place_of, slot_of};
 use crate::arch::{Isa, prefetch};
-use crate::blocks::fallback::FallbackView;
+use crate::blocks::fallback::{FallbackView, again};
 use crate::blocks::pipeline::{self, Stages, for_each_set};
 use crate::engine::{Lookup, Meter, Unmetered, Width};
 use crate::memory::{Published, WordsView};
@@ -46,17 +46,17 @@ impl<W: Width, F: Tiles<B::Entry>, B: Below<W>> Lookup<u32> for MosaicView<W, F,
 
     #[inline(always)]
     fn lookup_metered<M: Meter>(&self, address: u32, meter: &mut M) -> W {
-        let answer = match &self.root {
+        self.fallback.answer(meter, |meter| match &self.root {
             RootView::Narrow(root) => self.lookup_one::<u16>(root, address, meter),
             RootView::Wide(root) => self.lookup_one::<u32>(root, address, meter),
-        };
-        self.fallback.answer(answer, meter)
+        })
     }
 
     #[inline(always)]
     fn lookup_batch<I: Isa>(&self, _: I, addresses: &[u32], next_hops: &mut [W]) {
+        let before = self.fallback.before();
         self.lookup_blocks(addresses, next_hops);
-        self.fallback.fill(next_hops);
+        self.fallback.fill(before, next_hops, |next_hops| again(self, addresses, next_hops));
     }
 }
 

@@ -147,7 +147,7 @@ mod word;
 pub(crate) use view::Mosaic6View;
 
 use super::terrace::{self, TerraceView};
-use crate::blocks::fallback::Fallback;
+use crate::blocks::fallback::{Fallback, changes_both};
 use crate::blocks::linear_tree::CHILDREN;
 use crate::engine::{
     About, Config, Cost, Engine, Estimate, Figure, LimitInfo, Persistence, Share, Sharing, Update, Updates,
@@ -272,6 +272,9 @@ impl<W: Width> Engine<u128> for Mosaic6<W> {
     }
 
     fn apply(&mut self, rib: &Rib<u128>, deltas: &[Delta<u128>]) -> Update {
+        if self.blocks.is_shared() && changes_both(deltas) {
+            return Update::Rebuild;
+        }
         let update = self.follow(rib, deltas);
         if matches!(update, Update::Applied(_)) {
             self.fallback.follow(rib);

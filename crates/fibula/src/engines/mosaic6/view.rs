@@ -94,13 +94,12 @@ impl<W: Width> Lookup<u128> for Mosaic6View<W> {
 
     #[inline(always)]
     fn lookup_metered<M: Meter>(&self, address: u128, meter: &mut M) -> W {
-        let answer = self.one(Scalar, address, meter);
-        self.fallback.answer(answer, meter)
+        self.fallback.answer(meter, |meter| self.one(Scalar, address, meter))
     }
 
     #[inline(always)]
     fn lookup_on<I: Isa>(&self, isa: I, address: u128) -> W {
-        self.fallback.answer(self.one(isa, address, &mut Unmetered), &mut Unmetered)
+        self.fallback.answer(&mut Unmetered, |meter| self.one(isa, address, meter))
     }
 
     #[inline(always)]
