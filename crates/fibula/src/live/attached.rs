@@ -23,6 +23,8 @@ const MOST_RETIRED: usize = 4;
 pub(super) struct Attached<A: Address> {
     pub(super) published: Publisher<Published<A>>,
     way: Way<A>,
+    /// Whether readers may share the memory of a table that changes.
+    may_share: bool,
     stuck: Stuck,
 }
 
@@ -68,6 +70,8 @@ enum Way<A: Address> {
     /// Readers have a view of this table's memory.
     InPlace {
         writer: Fib<A>,
+        /// Whether `writer` was built again and is about to be published.
+        is_rebuilt: bool,
         /// The epoch in which the replacements that the engine was last told about ended.
         told: u64,
     },
@@ -118,19 +122,26 @@ impl<A: Address> Way<A> {
 }
 
 impl<A: Address> Attached<A> {
-    pub(super) fn new(mut fib: Fib<A>, rib: &Rib<A>) -> Result<Self, Error> {
-        if let Some(view) = fib.share() {
+    /// Publishes a table, of which readers share the memory where it and they can.
+    pub(super) fn new(mut fib: Fib<A>, rib: &Rib<A>, may_share: bool) -> Result<Self, Error> {
+        if may_share && let Some(view) = fib.share() {
             let mut published = Publisher::new(Published::shared(view, &fib));
             let told = published.advance();
-            let way = Way::InPlace { writer: fib, told };
-            return Ok(Self { published, way, stuck: Stuck::default() });
+            let way = Way::InPlace { writer: fib, is_rebuilt: false, told };
+            return Ok(Self { published, way, may_share, stuck: Stuck::default() });
         }
         let mut way = Way::by_copies(&fib);
         if let Way::DoubleBuffered(twice) = &mut way {
             twice.spare = Some(Published::whole(twice.origin.compile(rib)?));
         }
         let published = Publisher::new(Published::whole(fib));
-        Ok(Self { published, way, stuck: Stuck::default() })
+        Ok(Self { published, way, may_share, stuck: Stuck::default() })
+    }
+
+    /// Keeps the table from being changed in place, which it is not now.
+    pub(super) fn never_share(&mut self) {
+        debug_assert!(!self.is_in_place(), "readers have a view of it");
+        self.may_share = false;
     }
 
     /// Returns whether readers see changes as soon as they are prepared.
@@ -181,7 +192,7 @@ impl<A: Address> Attached<A> {
     pub(super) fn tidy(&mut self) {
         let kept = usize::from(matches!(self.way, Way::DoubleBuffered(_)));
         self.published.drop_passed(kept);
-        if let Way::InPlace { writer, told } = &mut self.way
+        if let Way::InPlace { writer, told, .. } = &mut self.way
             && self.published.has_passed(*told)
         {
             writer.readers_passed();
@@ -191,13 +202,13 @@ impl<A: Address> Attached<A> {
 
     /// Follows `rib`, which has just changed by `deltas`: in place, or in a table that nobody sees
     /// before [`publish`](Self::publish). On an error nothing has changed.
+    ///
+    /// A table that follows in place cannot be [cancelled](Self::cancel), because readers see it.
     pub(super) fn prepare(&mut self, rib: &Rib<A>, deltas: &[Delta<A>]) -> Result<Applied, Error> {
         match &mut self.way {
-            Way::InPlace { writer, .. } => {
+            Way::InPlace { writer, is_rebuilt, .. } => {
                 let applied = writer.apply(rib, deltas)?;
-                if applied == Applied::Rebuilt {
-                    self.publish_rebuilt();
-                }
+                *is_rebuilt = applied == Applied::Rebuilt;
                 Ok(applied)
             }
             Way::Rebuilt { origin, next } => {
@@ -229,27 +240,22 @@ impl<A: Address> Attached<A> {
         }
     }
 
-    /// Publishes a table that follows in place and was rebuilt. If the new one cannot be shared,
-    /// the table is double-buffered from now on.
-    fn publish_rebuilt(&mut self) {
-        if let Way::InPlace { writer, told } = &mut self.way
-            && let Some(view) = writer.share()
-        {
-            self.published.publish(Published::shared(view, writer));
-            *told = self.published.advance();
-            return;
-        }
-        let Way::InPlace { writer, .. } = &self.way else { return };
-        let by_copies = Way::by_copies(writer);
-        if let Way::InPlace { writer, .. } = std::mem::replace(&mut self.way, by_copies) {
-            self.published.publish(Published::whole(writer));
-        }
-    }
-
     /// Publishes what was prepared by `deltas`.
     pub(super) fn publish(&mut self, deltas: &[Delta<A>]) {
         match &mut self.way {
-            Way::InPlace { .. } => {}
+            Way::InPlace { is_rebuilt: false, .. } => {}
+            Way::InPlace { writer, is_rebuilt, told } => {
+                if let Some(view) = writer.share() {
+                    self.published.publish(Published::shared(view, writer));
+                    *told = self.published.advance();
+                    *is_rebuilt = false;
+                    return;
+                }
+                let by_copies = Way::by_copies(writer);
+                if let Way::InPlace { writer, .. } = std::mem::replace(&mut self.way, by_copies) {
+                    self.published.publish(Published::whole(writer));
+                }
+            }
             Way::Rebuilt { next, .. } => {
                 if let Some(next) = next.take() {
                     self.publish_built(next, deltas);
@@ -281,10 +287,12 @@ impl<A: Address> Attached<A> {
     /// Publishes a table that was built, and differs by `deltas` from the published one. It goes on
     /// in the way of its engine, which may be another than before.
     pub(super) fn publish_built(&mut self, mut built: Fib<A>, deltas: &[Delta<A>]) {
-        if let Some(view) = built.share() {
+        if self.may_share
+            && let Some(view) = built.share()
+        {
             self.published.publish(Published::shared(view, &built));
             let told = self.published.advance();
-            self.way = Way::InPlace { writer: built, told };
+            self.way = Way::InPlace { writer: built, is_rebuilt: false, told };
             return;
         }
         self.way = Way::by_copies(&built);
@@ -294,17 +302,21 @@ impl<A: Address> Attached<A> {
         self.published.publish(Published::whole(built));
     }
 
-    /// Undoes what was prepared by `deltas`; `rib` is as it was before.
-    pub(super) fn cancel(&mut self, rib: &Rib<A>, deltas: &[Delta<A>]) -> Result<(), Error> {
+    /// Undoes what was prepared by `deltas`, which nobody has seen; `rib` is as it was before.
+    pub(super) fn cancel(&mut self, rib: &Rib<A>, deltas: &[Delta<A>]) {
         match &mut self.way {
-            Way::DoubleBuffered(twice) => twice.next = None,
+            Way::InPlace { .. } => unreachable!("a table that follows in place is prepared last"),
             Way::Rebuilt { next, .. } => *next = None,
-            Way::InPlace { .. } => {
+            Way::DoubleBuffered(twice) => {
+                let Some(mut fib) = twice.next.take().filter(|_| !twice.is_built) else { return };
+                // The copy is kept: to build another would take longer than to change it back.
                 let inverse: Vec<_> = deltas.iter().map(|delta| delta.inverse()).collect();
-                self.prepare(rib, &inverse)?;
+                if fib.apply(rib, &inverse).is_ok() {
+                    twice.behind.clear();
+                    twice.spare = Some(Published::whole(fib));
+                }
             }
         }
-        Ok(())
     }
 
     /// Returns a table that does not change.

@@ -41,7 +41,8 @@
 //! # How a table follows
 //! - An engine that can [share](crate::engine::Share) its memory is changed **in place**:
 //!   what a change needs is built beside what is read. Each address goes from its old answer to its
-//!   new one by the store of one word. What is replaced is reused after a grace period.
+//!   new one by the store of one word. What is replaced is reused after a grace period. Of several
+//!   engines, only the first that can share is changed in place.
 //! - Any other engine whose [`About::updates`](crate::engine::About::updates) is in place is
 //!   **double-buffered**. A publication applies to the copy that nobody reads the changes it has
 //!   missed and the new ones, and publishes it. This takes twice the memory and twice the work for
@@ -49,8 +50,15 @@
 //! - Any other is **rebuilt** beside the old table, which is dropped after a grace period.
 //!
 //! In each of these cases, changes without effect never reach an engine, and changes may be
-//! gathered ([`Settings`]). A change that exceeds a limit of any engine is undone in the table: the
-//! published tables still answer, and the error is returned.
+//! gathered ([`Settings`]).
+//!
+//! # When an engine refuses
+//! A publication has two steps. The first may fail, and nothing that it writes is visible: each
+//! table is rebuilt, or a copy is changed that nobody reads. The table that is changed in place
+//! comes last, and is changed only where all others have succeeded. The second step publishes the
+//! other tables, and cannot fail. So if any engine refuses the changes, no reader of any engine has
+//! seen them. They are undone in the [`Rib`], the error is returned, and the next publication works
+//! as if they had never been taken.
 //!
 //! [`Live::replace`] builds all tables beside the old ones, and publishes each as a whole.
 
@@ -133,7 +141,8 @@ pub struct Live<A: Address> {
 
 impl<A: Address> Live<A> {
     /// Goes live with tables that one or several engines compiled from `rib`. A double-buffered
-    /// engine is built a second time.
+    /// engine is built a second time. Only the first engine that can share its memory is
+    /// [changed in place](Live::is_in_place).
     ///
     /// If [`BEST`](crate::engine::BEST) chose an engine that is rebuilt for each change, a large
     /// table gets the best engine that follows in place ([`Fib::apply`]).
@@ -145,7 +154,15 @@ impl<A: Address> Live<A> {
         fibs: impl IntoIterator<Item = Fib<A>>,
         settings: Settings,
     ) -> Result<Self, Error> {
-        let attached = fibs.into_iter().map(|fib| Attached::new(fib, &rib)).collect::<Result<_, _>>()?;
+        let mut attached: Vec<Attached<A>> = Vec::new();
+        for fib in fibs {
+            let may_share = !attached.iter().any(Attached::is_in_place);
+            attached.push(Attached::new(fib, &rib, may_share)?);
+        }
+        // What readers of two tables see at once could not be taken back if one refuses a change.
+        let in_place = attached.iter().position(Attached::is_in_place).unwrap_or(0);
+        let others = attached.iter_mut().enumerate().filter(|&(which, _)| which != in_place);
+        others.for_each(|(_, attached)| attached.never_share());
         Ok(Self { gatherer: Gatherer::new(rib, settings), attached })
     }
 
@@ -309,7 +326,8 @@ impl<A: Address> Live<A> {
         if deltas.is_empty() {
             return Ok(());
         }
-        // Tables first whose readers do not see the change yet.
+        // The table that is changed in place comes last: once its readers see the changes, no other
+        // table can refuse them.
         let mut order: Vec<usize> = (0..self.attached.len()).collect();
         order.sort_by_key(|&which| self.attached[which].is_in_place());
         let mut rebuilt = 0;
@@ -320,7 +338,7 @@ impl<A: Address> Live<A> {
                 Err(error) => {
                     self.gatherer.refuse(&deltas);
                     for &prepared in &order[..at] {
-                        self.attached[prepared].cancel(self.gatherer.rib(), &deltas)?;
+                        self.attached[prepared].cancel(self.gatherer.rib(), &deltas);
                     }
                     return Err(error);
                 }

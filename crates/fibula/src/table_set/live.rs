@@ -101,8 +101,14 @@ impl<A: Address> Followed<A> {
         let spare = self.spare.take().filter(|_| !self.rib.is_empty());
         let owned = spare.and_then(|spare| Some((Arc::into_inner(spare.fib)?, spare.behind)));
         let Some((mut fib, behind)) = owned else { return set.compile(&self.rib) };
-        fib.apply(&self.rib, &merged(&behind, deltas))?;
-        Ok(Some(Arc::new(fib)))
+        let applied = fib.apply(&self.rib, &merged(&behind, deltas));
+        let fib = Arc::new(fib);
+        if let Err(error) = applied {
+            // It answers as before, and still misses the same.
+            self.spare = Some(Spare { fib, behind });
+            return Err(error);
+        }
+        Ok(Some(fib))
     }
 }
 
@@ -207,17 +213,34 @@ impl<A: Address> LiveTableSet<A> {
     /// # Errors
     /// As [`publish`](LiveTableSet::publish).
     pub fn publish_within(&mut self, settings: Settings) -> Result<(), Error> {
+        self.prepare_within(settings)?;
+        self.publish_prepared();
+        Ok(())
+    }
+
+    /// Does the first step of a publication: all that may fail, and nothing that readers see.
+    /// [`publish_prepared`](Self::publish_prepared) is the second. Between the two, the caller takes
+    /// nothing in, and may prepare another set that is to be published with this one.
+    ///
+    /// # Errors
+    /// As [`publish`](LiveTableSet::publish).
+    #[doc(hidden)]
+    pub fn prepare_within(&mut self, settings: Settings) -> Result<(), Error> {
         if !self.is_changed {
             return Ok(());
         }
         // A set that comes back leaves its tables to the spare copies.
         drop(self.published.take_back(settings)?);
-        for table in self.tables.iter_mut().flatten() {
-            table.compile(&mut self.next)?;
+        self.tables.iter_mut().flatten().try_for_each(|table| table.compile(&mut self.next))
+    }
+
+    /// Publishes what was prepared. Cannot fail.
+    #[doc(hidden)]
+    pub fn publish_prepared(&mut self) {
+        if self.is_changed {
+            self.published.publish(self.next.clone());
+            self.is_changed = false;
         }
-        self.published.publish(self.next.clone());
-        self.is_changed = false;
-        Ok(())
     }
 
     /// Returns a new reader, which rests. O(readers).
