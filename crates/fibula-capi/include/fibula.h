@@ -153,13 +153,15 @@ int fibula_lookup_bulk4_host(const struct fibula_table *table, const uint32_t *a
                              uint64_t *out, size_t n, uint64_t miss);
 
 /* The same, but out[i] is the index of the value, 0 if there is none. It is what engines store, so
- * this is fastest. Equal values have equal indices, until the table changes. */
+ * this is fastest. Equal values have equal indices, and an index has its value, until the table
+ * changes: then it may be given to another value. Ask fibula_value of the same table before it
+ * changes. A table that a reader returned does not change until the reader's next call. */
 int fibula_lookup_bulk4_index(const struct fibula_table *table, const void *addrs, size_t stride,
                               uint32_t *out, size_t n);
 int fibula_lookup_bulk6_index(const struct fibula_table *table, const void *addrs, size_t stride,
                               uint32_t *out, size_t n);
 
-/* Returns the value of an index. -ENOENT: it is 0, or of no value. */
+/* Returns the value of an index. -ENOENT: it is 0, or no route has it. */
 int fibula_value(const struct fibula_table *table, uint32_t index, uint64_t *value);
 
 /* ---- tables that change while others look up ---- */
@@ -187,7 +189,9 @@ size_t fibula_live_pending(const struct fibula_live *live);
 
 /* Publishes all changes at once: tables that readers ask for from now on show them. The copy that
  * was published before is needed for it. If readers hold that up for `timeout_ns` nanoseconds, the
- * call fails with -EAGAIN, and the changes wait for the next one. With 0 it never blocks. */
+ * call fails with -EAGAIN, and the changes wait for the next one. With 0 it never blocks. -ENOSPC:
+ * the changes would pass a limit of the table. Then all of them are dropped, readers see nothing of
+ * them, and the next publication works as if they had never been taken in. */
 int fibula_live_publish(struct fibula_live *live, uint64_t timeout_ns);
 
 /* Makes a reader: one for each thread that looks up. Any thread may make one. */
@@ -230,8 +234,9 @@ int fibula_vrfs_remove(struct fibula_vrfs *vrfs, uint64_t id, const struct fibul
 int fibula_vrfs_replace(struct fibula_vrfs *vrfs, uint64_t id, const struct fibula_prefix *prefixes,
                         const uint32_t *values, size_t n);
 
-/* Publishes what was taken in: IPv4 as a whole, then IPv6. -EAGAIN is as for fibula_live_publish;
- * what is not published then waits for the next call. */
+/* Publishes what was taken in: IPv4 as a whole, then IPv6. If it fails, neither is published.
+ * -EAGAIN is as for fibula_live_publish: all waits for the next call. -ENOSPC: the changes of one
+ * table would pass a limit in one family. Those are dropped, and all others wait. */
 int fibula_vrfs_publish(struct fibula_vrfs *vrfs, uint64_t timeout_ns);
 
 /* Makes a reader: one for each thread that looks up. Any thread may make one, while no other

@@ -286,8 +286,7 @@ interface! {
 
     /// Returns the value of an index.
     fn fibula_value(table: *const Table, index: u32, value: *mut u64) {
-        let values = given(table, "the table")?.values.all();
-        Ok(answer(values.get(index as usize).copied().filter(|_| index > 0), value))
+        Ok(answer(given(table, "the table")?.values.of_route(NextHop(index)), value))
     }
 }
 

@@ -31,6 +31,8 @@ pub(crate) struct Live {
     published: Handover<Table>,
     /// What the copy published before this one has missed; `None` if it cannot catch up.
     missed: Option<Vec<Asked>>,
+    /// A copy of what is published, which a refused publication leaves.
+    spare: Option<Table>,
     pending: Pending,
 }
 
@@ -46,7 +48,7 @@ pub(crate) fn waiting(timeout: Duration) -> Settings {
 
 impl Live {
     fn new(table: Table) -> Self {
-        Self { published: Handover::new(table), missed: None, pending: Pending::default() }
+        Self { published: Handover::new(table), missed: None, spare: None, pending: Pending::default() }
     }
 
     fn take_in(&mut self, asked: Asked) -> Result<(), Failure> {
@@ -68,39 +70,36 @@ impl Live {
         if self.pending() == 0 {
             return Ok(());
         }
-        let spare = self.published.take_back(waiting(timeout))?;
-        let missed = self.missed.take();
-        match mem::take(&mut self.pending) {
-            Pending::Table(table) => self.published.publish(*table),
-            Pending::Changes(changes) => {
-                let next = self.with(spare.zip(missed), &changes);
-                // Refused changes stay pending, and the next publication begins with a copy.
-                let next = match next {
-                    Ok(next) => next,
-                    Err(failure) => {
-                        self.pending = Pending::Changes(changes);
-                        return Err(failure);
-                    }
-                };
+        let caught_up = if let Some(spare) = self.spare.take() {
+            Some(spare)
+        } else {
+            let before = self.published.take_back(waiting(timeout))?;
+            before.zip(self.missed.take()).and_then(caught_up)
+        };
+        let copy = match &self.pending {
+            Pending::Changes(_) => Some(caught_up.map_or_else(|| self.published.current().copy(), Ok)?),
+            Pending::Table(_) => None,
+        };
+        match (mem::take(&mut self.pending), copy) {
+            (Pending::Table(table), _) => self.published.publish(*table),
+            (Pending::Changes(changes), Some(mut next)) => {
+                if let Err(failure) = next.apply(changes.iter().copied()) {
+                    // The copy is as what is published, and the changes are gone.
+                    self.spare = Some(next);
+                    return Err(failure);
+                }
                 self.published.publish(next);
                 self.missed = Some(changes);
             }
+            (Pending::Changes(_), None) => unreachable!("changes are made on a copy"),
         }
         Ok(())
     }
+}
 
-    /// Returns the published table with some changes, made of a copy that has missed some.
-    fn with(&self, spare: Option<(Table, Vec<Asked>)>, changes: &[Asked]) -> Result<Table, Failure> {
-        let mut next = match spare {
-            Some((mut spare, missed)) => {
-                spare.apply(missed)?;
-                spare
-            }
-            None => self.published.current().copy()?,
-        };
-        next.apply(changes.iter().copied())?;
-        Ok(next)
-    }
+/// Makes the changes on a copy that it has missed. `None` if it has no room for them.
+fn caught_up((mut copy, missed): (Table, Vec<Asked>)) -> Option<Table> {
+    copy.apply(missed).is_ok().then_some(copy)
 }
 
 interface! {

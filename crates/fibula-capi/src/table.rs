@@ -203,7 +203,19 @@ impl Table {
         for next_hop in touched {
             self.values.drop_unused(next_hop);
         }
+        if changed.is_err() && self.check_bytes().is_err() {
+            self.shrink_to_fit();
+        }
         changed.map(|(ipv4, ipv6)| ipv4.len() + ipv6.len())
+    }
+
+    /// Frees what a refused change has left: it would make the table refuse all others. Where that
+    /// cannot be done, the table stays as it is.
+    fn shrink_to_fit(&mut self) {
+        self.values.shrink_to_fit();
+        if let (Ok(ipv4), Ok(ipv6)) = (self.ipv4.copied(), self.ipv6.copied()) {
+            (self.ipv4, self.ipv6) = (ipv4, ipv6);
+        }
     }
 
     /// Changes both families, or none.

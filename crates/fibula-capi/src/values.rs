@@ -50,6 +50,12 @@ impl Values {
         self.numbers.get(index.0 as usize).copied().unwrap_or_default()
     }
 
+    /// Returns the value of an index that a route has; `None` for any other.
+    pub(crate) fn of_route(&self, index: NextHop) -> Option<u64> {
+        let uses = self.uses.get(index.0 as usize)?;
+        (*uses > 0).then(|| self.get(index))
+    }
+
     /// Returns all, by index.
     pub(crate) fn all(&self) -> &[u64] {
         &self.numbers
@@ -78,6 +84,18 @@ impl Values {
             self.indices.remove(&value);
             self.free.push(index);
         }
+    }
+
+    /// Frees the memory that is not used, such as that of the last indices if no route has them.
+    pub(crate) fn shrink_to_fit(&mut self) {
+        let last = self.uses.iter().rposition(|&uses| uses > 0).unwrap_or(0);
+        self.numbers.truncate(last + 1);
+        self.uses.truncate(last + 1);
+        self.free.retain(|index| index.0 as usize <= last);
+        self.numbers.shrink_to_fit();
+        self.uses.shrink_to_fit();
+        self.free.shrink_to_fit();
+        self.indices.shrink_to_fit();
     }
 
     /// Returns the bytes.

@@ -228,8 +228,11 @@ interface! {
     /// Publishes what was taken in.
     fn fibula_vrfs_publish(vrfs: *mut Vrfs, timeout_ns: u64) {
         let (vrfs, settings) = (given_mut(vrfs, "the tables")?, waiting(Duration::from_nanos(timeout_ns)));
-        vrfs.ipv4.publish_within(settings)?;
-        vrfs.ipv6.publish_within(settings)?;
+        // Neither family is visible before both can be published.
+        vrfs.ipv4.prepare_within(settings)?;
+        vrfs.ipv6.prepare_within(settings)?;
+        vrfs.ipv4.publish_prepared();
+        vrfs.ipv6.publish_prepared();
         Ok(0)
     }
 

@@ -240,6 +240,54 @@ static void live_tables(void)
     fibula_reader_free(reader);
 }
 
+/* What is refused is taken back, and the next publication begins without it. */
+static void refused_changes(void)
+{
+    struct fibula_options options;
+    struct fibula_table *table;
+    struct fibula_live *limited;
+    struct fibula_reader *reader;
+    struct fibula_prefix good = {4, 8, {12}};
+    uint64_t value;
+    fibula_options_init(&options, sizeof options);
+    options.max_bytes = 400000;
+    CHECK(fibula_table_new(&options, &table) == 0 && fibula_insert(table, &good, 1) == 0);
+    CHECK(fibula_live_new(table, &limited) == 0 && fibula_reader_new(limited, &reader) == 0);
+    for (uint64_t round = 2; round < 6; round++) {
+        for (unsigned i = 0; i < 60000; i++) {
+            struct fibula_prefix p = {4, 24, {20, (uint8_t)(i >> 8), (uint8_t)i}};
+            CHECK(fibula_live_insert(limited, &p, i) == 0);
+        }
+        CHECK(fibula_live_publish(limited, 0) == -ENOSPC && fibula_live_pending(limited) == 0);
+        CHECK(fibula_lookup4(fibula_reader_table(reader), good.addr, &value, NULL) == 0);
+        CHECK(value == round - 1 && fibula_len(fibula_reader_table(reader)) == 1);
+        CHECK(fibula_reader_offline(reader) == 0);
+        CHECK(fibula_live_insert(limited, &good, round) == 0 && fibula_live_publish(limited, 0) == 0);
+        CHECK(fibula_lookup4(fibula_reader_table(reader), good.addr, &value, NULL) == 0);
+        CHECK(value == round && fibula_reader_offline(reader) == 0);
+    }
+    fibula_live_free(limited);
+    fibula_reader_free(reader);
+}
+
+/* An index that no route has any more answers no value. */
+static void freed_indices(void)
+{
+    struct fibula_table *table;
+    struct fibula_prefix a = {4, 8, {10}}, b = {4, 8, {11}};
+    uint8_t addresses[2][4] = {{10}, {11}};
+    uint32_t indices[2];
+    uint64_t value;
+    CHECK(fibula_table_new(NULL, &table) == 0);
+    CHECK(fibula_insert(table, &a, 70) == 0 && fibula_insert(table, &b, 71) == 0);
+    CHECK(fibula_lookup_bulk4_index(table, addresses, 4, indices, 2) == 0);
+    CHECK(fibula_value(table, indices[0], &value) == 0 && value == 70);
+    CHECK(fibula_remove(table, &a) == 0);
+    CHECK(fibula_value(table, indices[0], &value) == -ENOENT);
+    CHECK(fibula_value(table, indices[1], &value) == 0 && value == 71);
+    fibula_table_free(table);
+}
+
 #define TABLES 4
 
 static uint64_t ids[TABLES];
@@ -380,6 +428,8 @@ int main(void)
     fibula_table_free(aggregate);
     engines_and_limits();
     live_tables();
+    refused_changes();
+    freed_indices();
     many_tables();
     return 0;
 }
