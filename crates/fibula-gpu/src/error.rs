@@ -1,5 +1,7 @@
 //! The crate's one error type.
 
+use std::time::Duration;
+
 /// Why something could not be done on a card. Its text is one line.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(transparent)]
@@ -13,6 +15,8 @@ enum Kind {
     Compiler(String),
     #[error("{device} failed: {what}")]
     Fault { device: String, what: String },
+    #[error("{device}: a batch has not ended for {waited:?}, and holds the copy to be changed")]
+    Held { device: String, waited: Duration },
     #[error("the {part} of the table: {had} bytes are more than the {room} set aside")]
     Full { part: &'static str, had: usize, room: usize },
     #[error(transparent)]
@@ -35,6 +39,10 @@ impl Error {
         Self(Kind::Fault { device: device.into(), what: what.into() })
     }
 
+    pub(crate) fn held(device: impl Into<String>, waited: Duration) -> Self {
+        Self(Kind::Held { device: device.into(), waited })
+    }
+
     pub(crate) fn full(part: &'static str, had: usize, room: usize) -> Self {
         Self(Kind::Full { part, had, room })
     }
@@ -50,6 +58,12 @@ impl Error {
             Kind::Table(error) => error.limit(),
             _ => None,
         }
+    }
+
+    /// Returns whether a batch that does not end held up a change.
+    #[must_use]
+    pub fn is_held_up(&self) -> bool {
+        matches!(self.0, Kind::Held { .. })
     }
 
     /// Returns whether a part of a table has outgrown its room on the device: the whole table must

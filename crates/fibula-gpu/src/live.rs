@@ -41,6 +41,8 @@ pub struct Live<D: Device, A: Key> {
     gatherer: Gatherer<A>,
     table: Box<dyn AnyTable<A>>,
     resident: Arc<Resident<D>>,
+    /// See [`Settings::stuck_after`].
+    stuck_after: Duration,
 }
 
 impl<D: Device, A: Key> Live<D, A> {
@@ -59,7 +61,8 @@ impl<D: Device, A: Key> Live<D, A> {
     ) -> Result<Self, Error> {
         let table = compile(engine, width, &rib)?;
         let resident = Arc::new(Resident::new(device, table.image())?);
-        Ok(Self { gatherer: Gatherer::new(rib, settings), table, resident })
+        let stuck_after = settings.stuck_after;
+        Ok(Self { gatherer: Gatherer::new(rib, settings), table, resident, stuck_after })
     }
 
     /// Makes a reader, for batches of up to `batch` addresses.
@@ -104,12 +107,18 @@ impl<D: Device, A: Key> Live<D, A> {
     }
 
     /// Publishes all changes that were taken: every batch started after it returns sees them. Waits
-    /// for the batches that hold the version to be patched.
+    /// for the batches that hold the version to be patched, up to [`Settings::stuck_after`].
     ///
     /// # Errors
-    /// If a next hop exceeds the [limit](Error::limit) of the width or of the engine: all these
-    /// changes are then taken back. If the device fails: the table is then lost.
+    /// - A next hop exceeds the [limit](Error::limit) of the width or of the engine. All these
+    ///   changes are then taken back.
+    /// - A batch that does not end [holds them up](Error::is_held_up). They then stay pending.
+    /// - The device fails. The table is then lost.
     pub fn publish(&mut self) -> Result<(), Error> {
+        if self.gatherer.pending() == 0 {
+            return Ok(());
+        }
+        self.resident.wait(self.stuck_after)?;
         let deltas = self.gatherer.apply();
         if deltas.is_empty() {
             return Ok(());

@@ -10,10 +10,15 @@
 //! it sees the table before or after a burst and never between.
 
 use crate::Error;
-use crate::device::{Device, Image};
+use crate::device::{Device, Image, SILENCE};
 use crate::table::{Patch, Version};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
+
+/// How long a writer sleeps before it looks again whether a batch has ended.
+const NAP: Duration = Duration::from_micros(50);
+/// The times that it yields the processor before the first sleep.
+const YIELDS: u32 = 64;
 
 /// A table on a device, in two versions.
 #[derive(Debug)]
@@ -74,12 +79,23 @@ impl<D: Device> Resident<D> {
         Arc::strong_count(&spare.table) > 1
     }
 
-    /// Brings a burst of changes to the device. `image` is the table after it. Waits for the
-    /// batches that still hold the version before the current one.
+    /// Waits until no batch holds the version that the next burst of changes needs, but no longer
+    /// than `patience`. No batch can then get it before that burst.
     ///
     /// # Errors
-    /// If the patch is not the next one of this table, or the device fails. Batches are then given
-    /// the same version as before.
+    /// If a batch [holds it up](Error::is_held_up). Nothing has changed then.
+    pub fn wait(&self, patience: Duration) -> Result<(), Error> {
+        let mut spare = self.spare.lock().unwrap_or_else(PoisonError::into_inner);
+        self.free(&mut spare.table, patience).map(drop)
+    }
+
+    /// Brings a burst of changes to the device. `image` is the table after it. Waits for the
+    /// batches that still hold the version before the current one, up to [`SILENCE`].
+    ///
+    /// # Errors
+    /// If the patch is not the next one of this table, the device fails, or a batch [holds it
+    /// up](Error::is_held_up). Batches are then given the same version as before. After a batch has
+    /// held it up, the same burst can be brought again.
     pub fn update(&self, image: Image<'_>, patch: Patch) -> Result<Published, Error> {
         let start = Instant::now();
         let mut spare = self.spare.lock().unwrap_or_else(PoisonError::into_inner);
@@ -103,17 +119,25 @@ impl<D: Device> Resident<D> {
 
     /// Applies the patch that the spare version has missed, then `patch`.
     fn patch(&self, spare: &mut Spare<D::Table>, patch: &Patch) -> Result<(), Error> {
-        let table = loop {
-            // Only batches that were started before the last swap hold it, and they end.
-            match Arc::get_mut(&mut spare.table) {
-                Some(table) => break table,
-                None => std::thread::yield_now(),
-            }
-        };
+        let table = self.free(&mut spare.table, SILENCE)?;
         if let Some(missed) = &spare.missed {
             self.device.patch(table, missed)?;
             spare.missed = None;
         }
         self.device.patch(table, patch)
+    }
+
+    /// Returns the spare version once no batch holds it. Only batches that were started before the
+    /// last swap do, and a card that does not answer never ends them.
+    fn free<'s>(&self, spare: &'s mut Arc<D::Table>, patience: Duration) -> Result<&'s mut D::Table, Error> {
+        let (start, mut looks) = (Instant::now(), 0);
+        while Arc::get_mut(spare).is_none() {
+            if start.elapsed() >= patience {
+                return Err(Error::held(self.device.name(), patience));
+            }
+            looks += 1;
+            if looks <= YIELDS { std::thread::yield_now() } else { std::thread::sleep(NAP) }
+        }
+        Ok(Arc::get_mut(spare).expect("nobody else gets the spare version"))
     }
 }

@@ -308,3 +308,41 @@ fn changes_past_a_width_are_taken_back_and_the_rest_goes_on() {
     reader.look_up(&[9]).unwrap();
     assert_eq!(reader.answer(0), NextHop(8));
 }
+
+#[test]
+fn a_lane_that_never_ends_holds_changes_up_and_then_lets_them_through() {
+    let twin = Twin::default();
+    let stuck_after = Duration::from_millis(30);
+    let settings = Settings { stuck_after, ..Settings::default() };
+    let mut live = Live::new(twin.clone(), "gpu-mosaic", None, Rib::<u32>::new(), settings).unwrap();
+    let (mut reader, mut stuck) = (live.reader(1).unwrap(), live.reader(1).unwrap());
+    let announce = |next_hop| Change::Announce(Route { prefix: Prefix::ALL, next_hop: NextHop(next_hop) });
+    twin.script().be_silent(true);
+    std::thread::scope(|scope| {
+        let lane = scope.spawn(|| {
+            stuck.look_up(&[1]).unwrap();
+            stuck.answer(0)
+        });
+        // The publication after next needs the version that its batch holds.
+        let mut applied = 0;
+        let error = loop {
+            live.take_in(announce(applied as u32 % 200 + 1), Duration::ZERO);
+            match live.publish() {
+                Ok(()) => applied += 1,
+                Err(error) => break error,
+            }
+            std::thread::yield_now();
+        };
+        assert!(error.is_held_up() && error.to_string().contains("30ms"), "{error}");
+        assert!(live.publish().unwrap_err().is_held_up());
+        assert_eq!((live.pending(), live.counts().applied), (1, applied));
+        let published = NextHop((applied as u32 - 1) % 200 + 1);
+        assert_eq!(live.rib().longest_match(9).unwrap().next_hop, published);
+        live.take_in(announce(250), Duration::ZERO);
+        twin.script().be_silent(false);
+        assert!(lane.join().unwrap().0 <= 200);
+    });
+    live.publish().unwrap();
+    reader.look_up(&[9]).unwrap();
+    assert_eq!((reader.answer(0), live.pending()), (NextHop(250), 0));
+}

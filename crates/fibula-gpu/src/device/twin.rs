@@ -11,7 +11,7 @@ use crate::table::{PARTS, Patch, Version};
 use fibula::memory::{Array, Pages};
 use fibula_image::host;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
@@ -23,11 +23,14 @@ pub struct Script {
     steps_left: AtomicU64,
     /// The least nanoseconds per address.
     nanoseconds: AtomicU64,
+    /// Whether no batch ends.
+    is_silent: AtomicBool,
 }
 
 impl Default for Script {
     fn default() -> Self {
-        Self { steps_left: AtomicU64::new(u64::MAX), nanoseconds: AtomicU64::new(0) }
+        let (steps_left, nanoseconds) = (AtomicU64::new(u64::MAX), AtomicU64::new(0));
+        Self { steps_left, nanoseconds, is_silent: AtomicBool::new(false) }
     }
 }
 
@@ -40,6 +43,12 @@ impl Script {
     /// Makes every address take at least this time.
     pub fn slow_down(&self, nanoseconds: u64) {
         self.nanoseconds.store(nanoseconds, Ordering::SeqCst);
+    }
+
+    /// Sets whether the twin is silent, like a card that hangs: batches in progress do not end. A
+    /// lane that has one must not be dropped before the twin answers again.
+    pub fn be_silent(&self, is_silent: bool) {
+        self.is_silent.store(is_silent, Ordering::SeqCst);
     }
 
     fn step(&self) -> Result<(), Error> {
@@ -184,6 +193,9 @@ impl Batch {
         }
         let least = Duration::from_nanos(script.nanoseconds.load(Ordering::SeqCst) * self.count as u64);
         thread::sleep(least.saturating_sub(start.elapsed()));
+        while script.is_silent.load(Ordering::SeqCst) {
+            thread::sleep(Duration::from_micros(100));
+        }
     }
 }
 
