@@ -73,6 +73,11 @@ def plain(table: Table[Any], column: Any, type: Any, how: How) -> Any:
 
     `type` is that of the values; `how` has arguments of `Table.indices`.
     """
+    # An index that loses its last route may get another value once no batch is running.
+    return table._in_batch(lambda: _plain(table, column, type, how))
+
+
+def _plain(table: Table[Any], column: Any, type: Any, how: How) -> Any:
     import pyarrow as pa
 
     found = table.indices(column, **how)

@@ -135,7 +135,8 @@ impl Table {
     }
 
     /// As `lookup`, but returns the next-hop index of each address: an index of `values`. 0 says
-    /// that there is none; in PyArrow's and Polars' columns null says so.
+    /// that there is none; in PyArrow's and Polars' columns null says so. An index has its value
+    /// until the table changes; where another thread may change it, ask `lookup`.
     ///
     /// `out` is a NumPy array of unsigned 32-bit integers for the result of a NumPy array: a new
     /// array of that size costs more than the lookups.
@@ -267,6 +268,12 @@ impl Table {
     /// Counts rows that were not passed on, because they hold no address or are null.
     fn _count(&self, no_address: u64, nulls: u64) {
         self.count(&Counts { rows: no_address + nulls, invalid: no_address, nulls, ..Default::default() });
+    }
+
+    /// Returns `call()`. Until it returns, every index keeps its value.
+    fn _in_batch<'py>(slf: &Bound<'py, Self>, call: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        let _batch = slf.get().shared.batch();
+        call.call0()
     }
 
     /// Returns `make(values)`, made again when an index has got another value.

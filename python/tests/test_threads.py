@@ -4,11 +4,17 @@ import gc
 import resource
 import sys
 import threading
+import time
 import weakref
 
+import datafusion
+import duckdb
 import pyarrow as pa
 
 import fibula
+import fibula.datafusion
+import fibula.duckdb
+from fibula._columns import plain
 
 THREADS = 4
 ROUNDS = 25_000
@@ -75,6 +81,70 @@ def test_a_batch_sees_values_that_were_there():
     finally:
         stop.set()
         writer.join()
+
+
+def changed_meanwhile(look_up):
+    """Call `look_up(table, column)` for a second while routes come and go; return wrong values.
+
+    The second byte of an address is that of its route, and a text that begins its values.
+    """
+    table = fibula.Table((f"10.{i}.0.0/16", f"{i} first") for i in range(64))
+    column = pa.array(f"10.{i % 64}.0.1" for i in range(4096))
+    stop = threading.Event()
+
+    def change():
+        generation = 0
+        while not stop.is_set():
+            generation += 1
+            for i in range(64):
+                del table.routes[f"10.{i}.0.0/16"]
+                table.insert(f"10.{(i + 7) % 64}.0.0/16", f"{(i + 7) % 64} {generation}")
+
+    writer = threading.Thread(target=change)
+    writer.start()
+    wrong, end = [], time.monotonic() + 1
+    try:
+        while time.monotonic() < end:
+            for i, answer in enumerate(look_up(table, column)):
+                if answer is not None and not answer.startswith(f"{i % 64} "):
+                    wrong.append((i % 64, answer))
+    finally:
+        stop.set()
+        writer.join()
+    return wrong
+
+
+def test_plain_values_are_of_their_routes():
+    how = {"errors": "raise"}
+    assert not changed_meanwhile(lambda t, c: plain(t, c, pa.string(), how).to_pylist())
+
+
+def test_duckdb_answers_values_of_their_routes():
+    con = duckdb.connect()
+    known = []
+
+    def look_up(table, column):
+        if not known:
+            fibula.duckdb.register(con, table, "site")
+            con.register("flows", pa.table({"src": column, "row": pa.array(range(len(column)))}))
+            known.append(table)
+        return [site for (site,) in con.sql("SELECT site(src) FROM flows ORDER BY row").fetchall()]
+
+    assert not changed_meanwhile(look_up)
+
+
+def test_datafusion_answers_values_of_their_routes():
+    context = datafusion.SessionContext()
+    known = []
+
+    def look_up(table, column):
+        if not known:
+            context.register_udf(fibula.datafusion.udf(table, "site"))
+            context.from_pydict({"src": column.to_pylist()}, name="flows")
+            known.append(table)
+        return context.sql("SELECT site(src) AS site FROM flows").to_pydict()["site"]
+
+    assert not changed_meanwhile(look_up)
 
 
 def peak():
