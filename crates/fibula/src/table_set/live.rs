@@ -219,8 +219,8 @@ impl<A: Address> LiveTableSet<A> {
     }
 
     /// Does the first step of a publication: all that may fail, and nothing that readers see.
-    /// [`publish_prepared`](Self::publish_prepared) is the second. Between the two, the caller takes
-    /// nothing in, and may prepare another set that is to be published with this one.
+    /// [`publish_prepared`](Self::publish_prepared) is the second. Between the two, the caller
+    /// takes nothing in, and may prepare another set that is to be published with this one.
     ///
     /// # Errors
     /// As [`publish`](LiveTableSet::publish).
