@@ -26,6 +26,7 @@ mod router;
 mod run;
 mod setup;
 mod test;
+mod timings;
 
 use anyhow::{Result, bail};
 use std::process::ExitCode;
@@ -36,6 +37,7 @@ usage: cargo xtask COMMAND
   test    everything below but dist, datafusion, router-full and the whole of hdl, then all tests, both sanitizers, and
           every fuzz target for 3 seconds
           --quick: formatting, clippy and the unit tests
+          --timings: all, and what took how long: stages, crates by how often they are compiled, the slowest tests
           --beside: both sanitizers, the Python package, the emulated 64-bit Arm and every fuzz target
   lint    formatting, the width of comments and pages, clippy, documentation, licences and duplicate versions
   instructions  the instructions of a lookup of every engine, against docs/instructions.tsv; --record writes the counts there;
@@ -56,6 +58,12 @@ usage: cargo xtask COMMAND
   setup   install what the tests need and the machine lacks; `setup peers`: what the feature `peers` needs, too";
 
 fn main() -> ExitCode {
+    if let Some(ended) = timings::stand_in() {
+        return ended.unwrap_or_else(|error| {
+            eprintln!("xtask: {error:#}");
+            ExitCode::FAILURE
+        });
+    }
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     match command(&arguments) {
         Ok(()) => ExitCode::SUCCESS,
@@ -73,6 +81,7 @@ fn command(arguments: &[String]) -> Result<()> {
         ("test", []) => test::all(),
         ("test", [what]) if what == "--quick" => test::quick(),
         ("test", [what]) if what == "--beside" => test::beside(),
+        ("test", [what]) if what == "--timings" => timings::test(),
         ("lint", []) => lint::all(),
         ("instructions", rest) => instructions::from_arguments(rest),
         ("api", rest) => api::from_arguments(rest),

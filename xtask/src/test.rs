@@ -1,6 +1,7 @@
 //! `cargo xtask test`: everything. What is most likely to fail comes first.
 
 use crate::run::{DEFAULT_FEATURES, FEATURES, LARGE, cargo, host, nightly, root, run};
+use crate::timings::{self, cpu_seconds};
 use crate::{aarch64, api, bpf, fuzz, hdl, instructions, lint, packages, page, python, setup};
 use anyhow::{Context, Result, bail};
 use std::fs::File;
@@ -93,7 +94,9 @@ fn stages(stages: &[Stage]) -> Result<()> {
     for (name, stage) in stages {
         let (start, cpu_start) = (Instant::now(), cpu_seconds());
         stage()?;
-        took.push((name, start.elapsed().as_secs_f64(), cpu_seconds() - cpu_start));
+        let (wall, cpu) = (start.elapsed().as_secs_f64(), cpu_seconds() - cpu_start);
+        timings::note("stage", "", name, wall, cpu)?;
+        took.push((name, wall, cpu));
     }
     for (name, wall, cpu) in took {
         report(name, wall, cpu);
@@ -104,18 +107,6 @@ fn stages(stages: &[Stage]) -> Result<()> {
 /// Prints what something took, in seconds of wall clock and of all processors.
 fn report(name: &str, wall: f64, cpu: f64) {
     println!("{PASSED} {name:<20} {wall:>5.0} s of wall clock, {cpu:>5.0} s of processors");
-}
-
-/// Returns the processor time of all programs that have ended so far, in seconds; 0 where the
-/// system does not tell.
-fn cpu_seconds() -> f64 {
-    /// The unit in which Linux tells it.
-    const TICKS_A_SECOND: f64 = 100.0;
-    let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
-    // After the name in parentheses: the state is field 3, user and system time of children 16, 17.
-    let after_name = stat.rsplit_once(") ").map_or("", |(_, rest)| rest);
-    let fields = after_name.split(' ').skip(13).take(2);
-    fields.filter_map(|ticks| ticks.parse::<f64>().ok()).sum::<f64>() / TICKS_A_SECOND
 }
 
 /// Checks what needs no tests, and meanwhile installs what the tests need: that mostly waits for
