@@ -1,6 +1,6 @@
 //! The checks that do not run the code.
 
-use crate::run::{DEFAULT_FEATURES, FEATURES, LARGE, cargo, cargo_of, run};
+use crate::run::{DEFAULT_FEATURES, FEATURES, LARGE, cargo, cargo_of, run, with_features};
 use crate::{aarch64, comments, dependencies, pages, setup};
 use anyhow::Result;
 use std::process::Command;
@@ -43,6 +43,12 @@ pub(crate) fn quick() -> Result<()> {
     style()?;
     let mut small = cargo(&["clippy", "--workspace", "--all-targets", "--locked"]);
     clippy(small.args(LARGE.iter().flat_map(|name| ["--exclude", name])))
+}
+
+/// Checks formatting, the width of comments and pages, and some crates by clippy.
+pub(crate) fn of(crates: &[&str]) -> Result<()> {
+    style()?;
+    clippy(with_features("clippy", crates).arg("--all-targets"))
 }
 
 /// Checks formatting and the width of comments and pages.

@@ -37,6 +37,7 @@ usage: cargo xtask COMMAND
   test    everything below but dist, datafusion, router-full and the whole of hdl, then all tests, both sanitizers, and
           every fuzz target for 3 seconds
           --quick: formatting, clippy and the unit tests
+          CRATE...: what concerns these crates: clippy, their tests, and such stages as sanitizers or the page
           --timings: all, and what took how long: stages, crates by how often they are compiled, the slowest tests
           --beside: both sanitizers, the Python package, the emulated 64-bit Arm and every fuzz target
   lint    formatting, the width of comments and pages, clippy, documentation, licences and duplicate versions
@@ -82,6 +83,9 @@ fn command(arguments: &[String]) -> Result<()> {
         ("test", [what]) if what == "--quick" => test::quick(),
         ("test", [what]) if what == "--beside" => test::beside(),
         ("test", [what]) if what == "--timings" => timings::test(),
+        ("test", crates) if crates.iter().all(|name| !name.starts_with('-')) => {
+            test::of(&crates.iter().map(String::as_str).collect::<Vec<_>>())
+        }
         ("lint", []) => lint::all(),
         ("instructions", rest) => instructions::from_arguments(rest),
         ("api", rest) => api::from_arguments(rest),

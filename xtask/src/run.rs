@@ -31,6 +31,19 @@ pub(crate) const LARGE: [&str; 8] = [
 /// Parquet then, and what depends on it.
 pub(crate) const DEFAULT_FEATURES: [&str; 2] = ["--features", "fibula-peers/crates"];
 
+/// Returns a command of cargo for some packages, with those of [`FEATURES`] that are theirs.
+pub(crate) fn with_features(command: &str, packages: &[&str]) -> Command {
+    let is_theirs =
+        |feature: &&str| feature.split_once('/').is_some_and(|(package, _)| packages.contains(&package));
+    let features: Vec<&str> = FEATURES[1].split(',').filter(is_theirs).collect();
+    let mut command = cargo(&[command, "--locked"]);
+    command.args(packages.iter().flat_map(|package| ["--package", package]));
+    if !features.is_empty() {
+        command.args(["--features", &features.join(",")]);
+    }
+    command
+}
+
 /// The root of the workspace.
 pub(crate) fn root() -> PathBuf {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));

@@ -1,6 +1,6 @@
 //! `cargo xtask test`: everything. What is most likely to fail comes first.
 
-use crate::run::{DEFAULT_FEATURES, FEATURES, LARGE, cargo, host, nightly, root, run};
+use crate::run::{DEFAULT_FEATURES, FEATURES, LARGE, cargo, host, nightly, root, run, with_features};
 use crate::timings::{self, cpu_seconds};
 use crate::{aarch64, api, bpf, fuzz, hdl, instructions, lint, packages, page, python, setup};
 use anyhow::{Context, Result, bail};
@@ -15,25 +15,38 @@ type Stage = (&'static str, fn() -> Result<()>);
 const FIRST: [Stage; 1] = [("lint and set-up", lint_and_set_up)];
 
 /// The stages of the library, the command line and what they are made of.
-const MAIN: [Stage; 7] = [
-    ("packages", packages::check),
-    ("public surface", api::check),
-    ("XDP programs", bpf::check),
-    ("tests", tests),
-    ("page", page::test),
-    ("hardware", hdl::quick),
-    ("instructions", instructions::check),
-];
+const MAIN: [Stage; 7] =
+    [("packages", packages::check), SURFACE, XDP, ("tests", tests), PAGE, HARDWARE, INSTRUCTIONS];
+
+const SURFACE: Stage = ("public surface", api::check);
+const XDP: Stage = ("XDP programs", bpf::check);
+const PAGE: Stage = ("page", page::test);
+const HARDWARE: Stage = ("hardware", hdl::quick);
+const INSTRUCTIONS: Stage = ("instructions", instructions::check);
 
 /// The stages that compile everything again, with instruments, other profiles or for another
 /// processor, into folders of their own. They run beside the main ones, because the compiler spends
 /// minutes in one crate, on one core.
-const BESIDE: [Stage; 5] = [
-    ("address sanitizer", address_sanitizer),
-    ("thread sanitizer", thread_sanitizer),
-    ("Python", python::test),
-    ("64-bit Arm", aarch64::test),
-    ("fuzzing", || fuzz::targets(fuzz::SECONDS, &[])),
+const BESIDE: [Stage; 5] =
+    [ADDRESSES, THREADS, PYTHON, ARM, ("fuzzing", || fuzz::targets(fuzz::SECONDS, &[]))];
+
+const ADDRESSES: Stage = ("address sanitizer", address_sanitizer);
+const THREADS: Stage = ("thread sanitizer", thread_sanitizer);
+const PYTHON: Stage = ("Python", python::test);
+const ARM: Stage = ("64-bit Arm", aarch64::test);
+
+/// The stages that a crate takes part in, beside its tests.
+const SHARES: [(&str, &[Stage]); 10] = [
+    ("fibula", &[SURFACE, INSTRUCTIONS, ADDRESSES, THREADS, ARM]),
+    ("fibula-capi", &[SURFACE]),
+    ("fibula-duckdb", &[PYTHON]),
+    ("fibula-engines", &[INSTRUCTIONS, ADDRESSES, THREADS, ARM]),
+    ("fibula-hdl", &[HARDWARE]),
+    ("fibula-image", &[XDP]),
+    ("fibula-io", &[SURFACE]),
+    ("fibula-page", &[PAGE]),
+    ("fibula-python", &[PYTHON]),
+    ("fibula-router", &[XDP]),
 ];
 
 /// The stages of what one runs before a commit.
@@ -88,6 +101,25 @@ pub(crate) fn quick() -> Result<()> {
     Ok(())
 }
 
+/// Runs the share of some crates: formatting, clippy, their tests as [`all`] runs them, and the
+/// stages that they take part in.
+pub(crate) fn of(crates: &[&str]) -> Result<()> {
+    let start = Instant::now();
+    lint::of(crates)?;
+    setup::all()?;
+    run(seeded(&mut with_features("test", crates)).args(ALL_QUIETLY).env(page::VARIABLE, page::module()?))?;
+    let shares = SHARES.iter().filter(|(name, _)| crates.contains(name)).flat_map(|(_, stages)| *stages);
+    let mut chosen: Vec<Stage> = Vec::new();
+    for &stage in shares {
+        if chosen.iter().all(|(name, _)| *name != stage.0) {
+            chosen.push(stage);
+        }
+    }
+    stages(&chosen)?;
+    report("all good", start.elapsed().as_secs_f64(), cpu_seconds());
+    Ok(())
+}
+
 /// Runs stages one after the other, and prints what each took when all have passed.
 fn stages(stages: &[Stage]) -> Result<()> {
     let mut took = Vec::new();
@@ -129,15 +161,19 @@ const ALL_QUIETLY: [&str; 3] = ["--no-fail-fast", "--", "--quiet"];
 /// unless it is set.
 const SEED: (&str, &str) = ("PROPTEST_RNG_SEED", "1");
 
+/// Gives a command the variable [`SEED`].
+fn seeded(tests: &mut Command) -> &mut Command {
+    let (name, seed) = SEED;
+    tests.env(name, std::env::var(name).unwrap_or_else(|_| seed.into()))
+}
+
 /// Runs everything as users run it. The random cases are the same each time, so that a run tells of
 /// the change and not of the day. The program has the page's module, so that the page's own tests
 /// need no other.
 fn tests() -> Result<()> {
-    let (name, seed) = SEED;
-    let seed = std::env::var(name).unwrap_or_else(|_| seed.into());
     let mut tests = cargo(&["test", "--workspace", "--locked"]);
-    tests.args(FEATURES).args(ALL_QUIETLY).env(name, seed).env(page::VARIABLE, page::module()?);
-    run(&mut tests)?;
+    tests.args(FEATURES).args(ALL_QUIETLY).env(page::VARIABLE, page::module()?);
+    run(seeded(&mut tests))?;
     let mut without = cargo(&["test", "--workspace", "--test", "without_features", "--locked"]);
     run(without.args(DEFAULT_FEATURES).args(ALL_QUIETLY))
 }
