@@ -49,6 +49,8 @@ pub mod engine;
 mod engines;
 mod error;
 mod fib;
+#[cfg(test)]
+mod interleavings;
 pub mod live;
 #[doc(hidden)]
 pub mod memory;

@@ -6,69 +6,84 @@
 //! for the fallback, which is one word. A batch has it filled in at the end: one comparison and one
 //! choice for as many answers as a vector holds.
 //!
-//! # While the table changes
-//! A reader loads an entry and the word, and a writer may store both in between. So the word has a
-//! version, which grows with each change of it:
-//!
+//! # Layout
 //! ```text
-//!  63          32 31            0
-//! +--------------+---------------+
-//! |   version    |   next hop    |
-//! +--------------+---------------+
+//!   63                     32 31                      0
+//! +--------------------------+-------------------------+
+//! |  version: changes so far |        next hop         |
+//! +--------------------------+-------------------------+
 //! ```
-//! A lookup loads the word before the entry and after it. Where both are equal, the default route
-//! did not change meanwhile, and an entry of *no route* was published beside this default route.
-//! Where they differ, an address with *no route* is looked up again. An address with a route
-//! needs no word.
 //!
-//! That is right if each publication changes either the word or entries. One that [changes
-//! both](changes_both) is a rebuild where the table is shared. Without versions, a default route
-//! that changes and comes back would pass for one that never changed.
+//! # Concurrent readers
+//! One publication may change the default route and other routes. An answer is then put together
+//! from two words: a cell of the table, and the fallback. No order of two stores and two loads
+//! shows each reader the old or the new answer. Three things together do:
+//!
+//! - A reader loads the fallback, then the cell. If the cell is *no route*, it loads the fallback
+//!   again, and begins again if the version has changed. So both words had their values at the
+//!   moment when the cell was loaded.
+//! - The writer gives a cell that was *no route* its next hop before it stores the fallback, and
+//!   makes a cell *no route* after that ([`steps`]). So every address goes from its old answer to
+//!   its new one by one store.
+//! - One word of an engine may lead to the cells of many addresses, some of which get a route while
+//!   others lose theirs. Then the engine compiles its changes in two passes ([`Routes`]): before
+//!   the fallback is stored, the new and changed routes, with the withdrawn ones where no other is;
+//!   after that, what is withdrawn.
+//!
+//! A reader starts again only if the default route has changed during its lookup. In a batch that
+//! looks up the addresses without a route one by one. The version would repeat after 2^32 changes
+//! of the default route during one lookup.
 
-use crate::engine::{Lookup, Meter, Unmetered, Width};
-use crate::memory::{Array, Pages, Words, WordsView};
+use crate::engine::{Meter, Unmetered, Width};
+use crate::memory::{OneWord, OneWordView};
+use crate::rib::Range;
 use crate::sections::{SectionWriter, Sections};
 use crate::{Address, Delta, Error, NextHop, Prefix, Rib};
 use std::hint::select_unpredictable;
 use std::marker::PhantomData;
+use std::ops::RangeInclusive;
 use std::sync::atomic::{Ordering, fence};
+
+#[cfg(test)]
+mod tests;
 
 /// The name of the section.
 const NAME: &str = "default route";
 
-/// Returns whether these changes are of the default route and of others.
-pub(crate) fn changes_both<A: Address>(deltas: &[Delta<A>]) -> bool {
-    deltas.len() > 1 && deltas.iter().any(|delta| delta.prefix == Prefix::ALL)
-}
-
-/// Returns the next hop of a word.
-#[inline(always)]
-fn next_hop<W: Width>(word: u64) -> W {
-    W::narrow(NextHop(word as u32))
-}
+/// The position of the version in the word.
+const VERSION_AT: u32 = 32;
 
 /// The next hop of a default route; that of no route if there is none.
 #[derive(Clone, Debug)]
-pub(crate) struct Fallback<W: Width>(Words<u64>, PhantomData<W>);
+pub(crate) struct Fallback<W: Width>(OneWord, PhantomData<W>);
 
 /// The same, as lookups read it.
 #[derive(Clone, Debug)]
-pub(crate) struct FallbackView<W: Width>(WordsView<u64>, PhantomData<W>);
+pub(crate) struct FallbackView<W: Width>(OneWordView, PhantomData<W>);
+
+/// The fallback at the beginning of a batch.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Seen(u64);
+
+impl Seen {
+    #[inline(always)]
+    fn next_hop<W: Width>(self) -> W {
+        W::narrow(NextHop(self.0 as u32))
+    }
+}
 
 impl<W: Width> Fallback<W> {
     /// Returns that of a table.
     pub(crate) fn of<A: Address>(rib: &Rib<A>) -> Self {
-        let fallback = Self(Words::zeroed(1, Pages::Small), PhantomData);
-        fallback.follow(rib);
-        fallback
+        Self(OneWord::new(of_default(rib).0.into()), PhantomData)
     }
 
     /// Takes the default route of a table, which readers see at once. O(log n).
     pub(crate) fn follow<A: Address>(&self, rib: &Rib<A>) {
-        let (word, now) = (self.0.get(0), rib.get(Prefix::ALL).unwrap_or_default());
-        if next_hop::<W>(word).widen() != now {
-            let version = (word >> 32).wrapping_add(1);
-            self.0.set(0, version << 32 | u64::from(now.0));
+        let (word, next_hop) = (self.0.get(), of_default(rib));
+        if word as u32 != next_hop.0 {
+            let version = (word >> VERSION_AT).wrapping_add(1);
+            self.0.set(version << VERSION_AT | u64::from(next_hop.0));
         }
     }
 
@@ -77,155 +92,214 @@ impl<W: Width> Fallback<W> {
         FallbackView(self.0.view(), PhantomData)
     }
 
+    /// Returns its next hop.
+    fn next_hop(&self) -> NextHop {
+        NextHop(self.0.get() as u32)
+    }
+
     /// Checks that it is that of a table.
     pub(crate) fn validate<A: Address>(&self, rib: &Rib<A>) -> Result<(), String> {
-        let here = next_hop::<W>(self.0.get(0)).widen();
-        let expected = rib.get(Prefix::ALL).unwrap_or_default();
+        let (here, expected) = (self.next_hop(), of_default(rib));
         if here == expected { Ok(()) } else { Err(format!("the default route's next hop is {here:?}")) }
     }
 
-    /// Adds it to a snapshot.
+    /// Adds it to a snapshot, without its version.
     pub(crate) fn save(&self, sections: &mut SectionWriter<'_>) {
-        sections.number(NAME, next_hop::<W>(self.0.get(0)).widen().0.into());
+        sections.number(NAME, self.next_hop().0.into());
     }
+}
+
+/// Returns the next hop of the default route.
+fn of_default<A: Address>(rib: &Rib<A>) -> NextHop {
+    rib.get(Prefix::ALL).unwrap_or_default()
 }
 
 impl<W: Width> FallbackView<W> {
     /// Reads it from a snapshot. Where there is none, the default route is in the table.
     pub(crate) fn open(sections: &Sections<'_>) -> Result<Self, Error> {
         let next_hop = if sections.has(NAME) { sections.number(NAME)? } else { 0 };
-        let mut one = Array::new(Pages::Small);
-        one.push(u64::from(next_hop as u32 & W::MAX));
-        Ok(Self(WordsView::holding(one), PhantomData))
+        let word = u64::from(next_hop as u32 & W::MAX);
+        Ok(Self(OneWord::new(word).view(), PhantomData))
     }
 
-    /// Returns the word, as it is before the table is read.
+    /// Returns the word as it is before a lookup reads the table.
     #[inline(always)]
-    pub(crate) fn before(&self) -> u64 {
-        self.0[0].load()
+    pub(crate) fn before(&self, meter: &mut impl Meter) -> Seen {
+        Seen(meter.load_word::<u64>(&self.0))
     }
 
-    /// Returns the answer of an address for which `table` returns what the table says.
+    /// Returns the answer of an address for which the table says `found`, or `None` if the default
+    /// route has changed since `before`.
+    ///
+    /// The word is compared whatever the table says. A branch on that is mispredicted where
+    /// addresses with and without a route alternate.
     #[inline(always)]
-    pub(crate) fn answer<M: Meter>(&self, meter: &mut M, table: impl Fn(&mut M) -> W) -> W {
+    pub(crate) fn answer(&self, before: Seen, found: W, meter: &mut impl Meter) -> Option<W> {
+        let is_same = meter.load_again::<u64>(&self.0) == before.0;
+        is_same.then(|| select_unpredictable(found == W::default(), before.next_hop(), found))
+    }
+
+    /// Returns the answer of an address for which the table says what `of_table` returns, once the
+    /// default route stays as it is meanwhile. For [`answer`](Self::answer), out of line: what a
+    /// loop keeps for its next round, the others would pay for.
+    pub(crate) fn answer_again<M: Meter>(&self, meter: &mut M, of_table: impl Fn(&mut M) -> W) -> W {
         loop {
-            let before = self.before();
-            let answer = table(meter);
-            // A vector's gather orders no later load.
-            fence(Ordering::Acquire);
-            let now = meter.load_word::<u64>(&self.0[0]);
-            let is_none = answer == W::default();
-            if now == before || !is_none {
-                return select_unpredictable(is_none, next_hop(now), answer);
+            let before = self.before(meter);
+            let found = of_table(meter);
+            if found != W::default() {
+                return found;
+            }
+            if let Some(answer) = self.answer(before, found, meter) {
+                return answer;
             }
         }
     }
 
-    /// Fills in the answers of a batch, which began at the word `before`. `again` looks up those
-    /// of all of its addresses that have no route, for a default route that has changed meanwhile.
+    /// Fills in the answers of a batch, before which the word was `before`. Returns whether it did:
+    /// not if the default route has changed since.
     #[inline(always)]
-    pub(crate) fn fill(&self, before: u64, next_hops: &mut [W], again: impl FnOnce(&mut [W])) {
+    pub(crate) fn fill(&self, before: Seen, next_hops: &mut [W]) -> bool {
+        // What a vector gathers is not ordered before later loads by itself.
         fence(Ordering::Acquire);
-        if self.before() != before {
-            again(next_hops);
-            return;
+        if self.0.load() != before.0 {
+            return false;
         }
-        let fallback = next_hop::<W>(before);
-        if fallback == W::default() {
-            return;
-        }
-        for next_hop in next_hops {
-            *next_hop = if *next_hop == W::default() { fallback } else { *next_hop };
-        }
-    }
-}
-
-/// Looks up the addresses of a batch again that have no route.
-#[cold]
-#[inline(never)]
-pub(crate) fn again<A: Address, L: Lookup<A>>(table: &L, addresses: &[A], next_hops: &mut [L::Width]) {
-    for (&address, next_hop) in addresses.iter().zip(next_hops) {
-        if *next_hop == L::Width::default() {
-            *next_hop = table.lookup_metered(address, &mut Unmetered);
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::changes_both;
-    use crate::{Change, NextHop, Prefix, Rib, Route};
-
-    /// The stores of a writer: the next hop that an address has in the table, 0 for none, or the
-    /// default route's word.
-    #[derive(Clone, Copy)]
-    enum Store {
-        Entry(u64),
-        Word(u64),
-    }
-    use Store::{Entry, Word};
-
-    /// Runs a reader's loads (word, entry, word) at every moment between the stores of a writer.
-    /// Each store is a publication. Returns the number of runs, and of those whose answer was of no
-    /// table between their first load and their last.
-    fn runs(stores: &[Store], same: impl Fn(u64, u64) -> bool) -> (usize, usize) {
-        let mut states = vec![(0, 0)];
-        for store in stores {
-            let (entry, word) = *states.last().unwrap();
-            states.push(match *store {
-                Entry(entry) => (entry, word),
-                Word(word) => (entry, word),
-            });
-        }
-        let hop = |word: u64| word & 0xFFFF_FFFF;
-        let answer = |&(entry, word): &(u64, u64)| if entry == 0 { hop(word) } else { entry };
-        let (mut all, mut wrong) = (0, 0);
-        for first in 0..states.len() {
-            for second in first..states.len() {
-                for third in second..states.len() {
-                    let (before, entry, now) = (states[first].1, states[second].0, states[third].1);
-                    if entry == 0 && !same(before, now) {
-                        continue; // looks up again
-                    }
-                    let found = if entry == 0 { hop(now) } else { entry };
-                    all += 1;
-                    wrong += usize::from(!states[first..=third].iter().any(|state| answer(state) == found));
-                }
+        let fallback = before.next_hop();
+        if fallback != W::default() {
+            for next_hop in next_hops {
+                *next_hop = if *next_hop == W::default() { fallback } else { *next_hop };
             }
         }
-        (all, wrong)
+        true
     }
 
-    #[test]
-    fn an_answer_is_of_a_published_table_in_every_order_of_loads_and_stores() {
-        // All lists of six stores, each of which may change the entry or the word. The word takes
-        // one of two next hops, so it comes back to what it was.
-        let (mut all, mut wrong, mut without) = (0, 0, 0);
-        for choice in 0..4_u32.pow(6) {
-            let store = |at: u32| match choice >> (2 * at) & 3 {
-                0 => Entry(0),
-                1 => Entry(7),
-                hop => Word(u64::from(at + 1) << 32 | u64::from(hop + 6)),
-            };
-            let stores: Vec<Store> = (0..6).map(store).collect();
-            let (here, bad) = runs(&stores, |before, now| before == now);
-            (all, wrong) = (all + here, wrong + bad);
-            without += runs(&stores, |before, now| before as u32 == now as u32).1;
+    /// Fills in the answers of a batch if the default route has changed. Looks up the addresses
+    /// without a route one by one: a whole batch might never be faster than the changes.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn fill_again<A: Address>(
+        &self,
+        addresses: &[A],
+        next_hops: &mut [W],
+        of_table: impl Fn(A) -> W,
+    ) {
+        for (&address, next_hop) in addresses.iter().zip(next_hops) {
+            if *next_hop == W::default() {
+                *next_hop = self.answer_again(&mut Unmetered, |_| of_table(address));
+            }
         }
-        assert!(all > 10_000, "{all} runs");
-        assert_eq!(wrong, 0, "of {all}");
-        assert!(without > 0, "without versions some of these answers are wrong");
+    }
+}
+
+/// The changes that an engine with a fallback compiles in one pass, and the routes by which it
+/// does.
+#[derive(Debug)]
+pub(crate) struct Routes<'r, A: Address> {
+    rib: &'r Rib<A>,
+    pass: Pass<A>,
+}
+
+/// Which changes are compiled.
+#[derive(Debug)]
+enum Pass<A: Address> {
+    /// All of them.
+    Only,
+    /// Those of routes that are still there. The routes that are not are in this table.
+    BeforeDefault(Rib<A>),
+    /// The withdrawn routes.
+    AfterDefault,
+}
+
+impl<'r, A: Address> Routes<'r, A> {
+    /// Returns the routes of a table.
+    pub(crate) fn of(rib: &'r Rib<A>) -> Self {
+        Self { rib, pass: Pass::Only }
     }
 
-    #[test]
-    fn the_default_route_alone_is_no_change_of_both() {
-        let mut rib: Rib<u32> = Rib::new();
-        let mut route = |prefix: &str| {
-            let prefix: Prefix<u32> = prefix.parse().unwrap();
-            rib.apply(Change::Announce(Route { prefix, next_hop: NextHop(1) })).unwrap()
-        };
-        let (all, other, third) = (route("0.0.0.0/0"), route("10.0.0.0/8"), route("11.0.0.0/8"));
-        assert!(changes_both(&[other, all]));
-        assert!(!changes_both(&[all]) && !changes_both(&[other, third]) && !changes_both::<u32>(&[]));
+    /// Returns the table, without withdrawn routes.
+    pub(crate) fn rib(&self) -> &'r Rib<A> {
+        self.rib
     }
+
+    /// Returns those of the changes that are compiled in this pass, but for the default route's.
+    pub(crate) fn changes<'d>(&self, deltas: &'d [Delta<A>]) -> impl Iterator<Item = &'d Delta<A>> {
+        let of_which = match self.pass {
+            Pass::Only => [true, true],
+            Pass::BeforeDefault(_) => [false, true],
+            Pass::AfterDefault => [true, false],
+        };
+        let is_one = move |delta: &&Delta<A>| of_which[usize::from(delta.after.is_some())];
+        deltas.iter().filter(|delta| delta.prefix != Prefix::ALL).filter(is_one)
+    }
+
+    /// Returns the withdrawn routes if they are to be compiled where no other route is.
+    pub(crate) fn withdrawn(&self) -> Option<&Rib<A>> {
+        match &self.pass {
+            Pass::BeforeDefault(withdrawn) => Some(withdrawn),
+            Pass::Only | Pass::AfterDefault => None,
+        }
+    }
+
+    /// Returns the intervals of `within` by the routes of these lengths, and by the `withdrawn`
+    /// ones where there is none. Neighbours may have equal answers.
+    pub(crate) fn ranges_beside(
+        &self,
+        withdrawn: &Rib<A>,
+        lengths: RangeInclusive<u8>,
+        within: Prefix<A>,
+    ) -> impl Iterator<Item = Range<A>> {
+        let ranges = self.rib.of_lengths(lengths.clone()).ranges_within(within);
+        // The longest of them is the one that was there: all that covered the address are gone.
+        let withdrawn = withdrawn.of_lengths(lengths);
+        ranges.flat_map(move |range| {
+            let (whole, empty) =
+                if range.next_hop.is_some() { (Some(range), None) } else { (None, Some(range)) };
+            let parts = empty.into_iter().flat_map(Range::prefixes);
+            whole.into_iter().chain(parts.flat_map(move |part| withdrawn.ranges_within(part)))
+        })
+    }
+}
+
+/// A step of a publication. An engine takes them in order.
+#[derive(Debug)]
+pub(crate) enum Step<'r, A: Address> {
+    /// Compile changes by routes.
+    Table(Routes<'r, A>),
+    /// [Follow](Fallback::follow) the default route.
+    Default,
+}
+
+impl<'r, A: Address> Step<'r, A> {
+    /// Returns the routes, if this step compiles any.
+    pub(crate) fn routes(&self) -> Option<&Routes<'r, A>> {
+        match self {
+            Self::Table(routes) => Some(routes),
+            Self::Default => None,
+        }
+    }
+}
+
+/// The steps of a publication.
+pub(crate) type Steps<'r, A> = [Option<Step<'r, A>>; 3];
+
+/// Returns the steps by which an engine goes to `rib`, which has just changed by `deltas`. See the
+/// [module](self) for what they are if others read.
+pub(crate) fn steps<'r, A: Address>(rib: &'r Rib<A>, deltas: &[Delta<A>], is_shared: bool) -> Steps<'r, A> {
+    let table = |pass| Some(Step::Table(Routes { rib, pass }));
+    let (default, others) =
+        (Some(Step::Default), || deltas.iter().filter(|delta| delta.prefix != Prefix::ALL));
+    if deltas.iter().all(|delta| delta.prefix != Prefix::ALL) {
+        return [table(Pass::Only), None, None];
+    }
+    if !is_shared || others().all(|delta| delta.after.is_some()) {
+        return [table(Pass::Only), default, None];
+    }
+    if others().all(|delta| delta.before.is_some()) {
+        return [default, table(Pass::Only), None];
+    }
+    let mut withdrawn = Rib::new();
+    for delta in others().filter(|delta| !delta.after.is_some()) {
+        withdrawn.insert(delta.prefix, delta.before);
+    }
+    [table(Pass::BeforeDefault(withdrawn)), default, table(Pass::AfterDefault)]
 }

@@ -20,6 +20,12 @@ pub trait Meter {
         self.load(&T::load(place))
     }
 
+    /// Loads an element again that others may have written meanwhile. Counts no access.
+    #[inline(always)]
+    fn load_again<T: Shareable>(&mut self, place: &Published<T>) -> T {
+        T::load(place)
+    }
+
     /// Records that the element loaded last also has these bytes: they are no load of their own,
     /// but may be on another cache line. The default ignores it, as meters do that count no lines.
     #[inline(always)]

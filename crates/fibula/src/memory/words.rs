@@ -47,7 +47,7 @@ pub trait Word: Shareable {}
 /// words.view()[0].store(7); // only the array's owner stores
 /// ```
 #[repr(transparent)]
-pub struct Published<T: Shareable>(T::Atomic);
+pub struct Published<T: Shareable>(pub(super) T::Atomic);
 
 impl<T: Shareable> Published<T> {
     /// Loads the value. All writes before it was stored are visible after this.
@@ -78,6 +78,8 @@ macro_rules! word {
 
             #[inline(always)]
             fn store(self, place: &$atomic) {
+                #[cfg(test)]
+                super::recorded::note(place, place.load(Ordering::Relaxed).into(), self.into());
                 place.store(self, Ordering::Release);
             }
         }

@@ -30,6 +30,20 @@ pub(crate) trait Below<W: Width>: Clone + Debug + Send + Sync + Sized + 'static 
     /// Returns the entry of a /24 that has one answer.
     fn entry(answer: W) -> Self::Entry;
 
+    /// Returns the answer of a /24 that has this `entry`, which is no mark.
+    fn answer(entry: Self::Entry) -> W;
+
+    /// Returns whether the /24 with this `number` has no mark now, but readers that have loaded an
+    /// earlier one still find what is stored under its number.
+    fn is_leaving(&self, _number: u32) -> bool {
+        false
+    }
+
+    /// Returns a bound of the number of such /24s among those of `longer` routes longer than /24.
+    fn most_marked_again(&self, _longer: usize) -> usize {
+        0
+    }
+
     /// Stores the answers of the /24 with this `number` and returns its mark. The tile with that
     /// mark must be [kept](Self::keep) before [`settle`](Self::settle) is called.
     fn mark(&mut self, number: u32, answers: &[W; BELOW]) -> Self::Entry;
@@ -59,9 +73,10 @@ pub(crate) trait Below<W: Width>: Clone + Debug + Send + Sync + Sized + 'static 
     /// Ends a grace period: every reader has passed what was changed before the previous call.
     fn readers_passed(&mut self);
 
-    /// Returns whether changes of `longer` routes longer than /24 fit without moving an array.
-    /// `marked` counts the marks that the changes may paint again.
-    fn has_room(&self, longer: usize, marked: impl FnOnce() -> usize) -> bool;
+    /// Returns whether changes of `longer` routes longer than /24 fit without moving an array,
+    /// where `painted` /24s are painted. `marked` counts the marks that the changes may paint
+    /// again.
+    fn has_room(&self, longer: usize, painted: usize, marked: impl FnOnce() -> usize) -> bool;
 
     /// Returns whether it is time to [`compact`](Self::compact).
     fn is_sparse(&self) -> bool;
@@ -122,6 +137,9 @@ pub(crate) trait Below<W: Width>: Clone + Debug + Send + Sync + Sized + 'static 
 
 /// The part of a [`Below`] that lookups read.
 pub(crate) trait BelowView<W: Width, E: Width>: Clone + Debug + Send + Sync + 'static {
+    /// Returns whether the answer of an entry is searched for.
+    fn is_far(entry: E) -> bool;
+
     /// Returns the answer of `address`, whose /24 has this `entry`.
     fn answer(&self, entry: E, address: u32, meter: &mut impl Meter) -> W;
 }

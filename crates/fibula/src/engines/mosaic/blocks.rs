@@ -68,6 +68,11 @@ fn mask(entry: u32) -> u32 {
 
 impl<P: BlockForm> BelowView<P::Answer, u32> for BlocksView<P> {
     #[inline(always)]
+    fn is_far(_: u32) -> bool {
+        false
+    }
+
+    #[inline(always)]
     fn answer(&self, entry: u32, address: u32, meter: &mut impl Meter) -> P::Answer {
         if entry & MARKED == 0 {
             P::Answer::narrow(NextHop(entry & P::Answer::MAX))
@@ -121,6 +126,10 @@ impl<P: BlockForm> Below<P::Answer> for Blocks<P> {
         answer.widen().0
     }
 
+    fn answer(entry: u32) -> P::Answer {
+        P::Answer::narrow(NextHop(entry))
+    }
+
     fn mark(&mut self, _: u32, answers: &[P::Answer; BELOW]) -> u32 {
         self.store(&P::pack(answers))
     }
@@ -162,8 +171,9 @@ impl<P: BlockForm> Below<P::Answer> for Blocks<P> {
         self.blocks.readers_passed();
     }
 
-    fn has_room(&self, longer: usize, marked: impl FnOnce() -> usize) -> bool {
-        !self.blocks.is_wasteful() && self.blocks.room() > longer + marked()
+    fn has_room(&self, longer: usize, painted: usize, marked: impl FnOnce() -> usize) -> bool {
+        let room = self.blocks.room();
+        !self.blocks.is_wasteful() && (room > painted || room > 2 * longer + marked())
     }
 
     fn is_sparse(&self) -> bool {

@@ -103,9 +103,26 @@ impl<'e, W: Width, F: Tiles<B::Entry>, B: Below<W>> Brush<'e, W, F, B> {
         self.chunk[addresses.start as usize..end].fill(answer);
         if end == BELOW {
             self.open(number as usize / TILE);
+            if self.engine.below.is_leaving(number) {
+                self.mark_as_it_is(number);
+            }
             self.tile[number as usize % TILE] = self.engine.below.mark(number, &self.chunk);
             self.cost.chunks_rebuilt += 1;
         }
+    }
+
+    /// Publishes the mark of a /24 that has one answer, with that answer everywhere below it.
+    ///
+    /// Readers that have loaded an earlier mark still find what is stored below it. If new answers
+    /// were stored there while the tile has the old one, a reader could see the new answer and then
+    /// the old one.
+    fn mark_as_it_is(&mut self, number: u32) {
+        let slot = number as usize / TILE;
+        let mut tile = self.engine.tile(slot);
+        let entry = &mut tile[number as usize % TILE];
+        *entry = self.engine.below.mark(number, &[B::answer(*entry); BELOW]);
+        let tile = self.engine.insert(&tile);
+        self.replace(slot, tile);
     }
 
     /// Moves on to the tile of `slot`.

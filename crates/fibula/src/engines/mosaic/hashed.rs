@@ -72,6 +72,11 @@ pub(crate) struct Hashed<W: Width> {
 
 impl<W: Width> BelowView<W, W> for HashedView<W> {
     #[inline(always)]
+    fn is_far(entry: W) -> bool {
+        entry.widen().0 == W::MAX
+    }
+
+    #[inline(always)]
     fn answer(&self, entry: W, address: u32, meter: &mut impl Meter) -> W {
         if entry.widen().0 == W::MAX { self.below_mark(address, meter) } else { entry }
     }
@@ -136,6 +141,18 @@ impl<W: Width> Below<W> for Hashed<W> {
         answer
     }
 
+    fn answer(entry: W) -> W {
+        entry
+    }
+
+    fn is_leaving(&self, number: u32) -> bool {
+        self.leaving.iter().any(|&other| other == number)
+    }
+
+    fn most_marked_again(&self, longer: usize) -> usize {
+        self.leaving.len().min(longer)
+    }
+
     fn mark(&mut self, number: u32, answers: &[W; BELOW]) -> W {
         self.set(number, answers, &mut Unmetered);
         W::narrow(NextHop(W::MAX))
@@ -170,8 +187,10 @@ impl<W: Width> Below<W> for Hashed<W> {
         self.chunks.readers_passed();
     }
 
-    fn has_room(&self, longer: usize, _: impl FnOnce() -> usize) -> bool {
-        self.places.room() > longer && self.chunks.room() > longer + self.places.len()
+    fn has_room(&self, longer: usize, painted: usize, _: impl FnOnce() -> usize) -> bool {
+        // Each is painted in two passes at most.
+        let marks = painted.min(2 * (longer + self.places.len()));
+        self.places.room() > longer && self.chunks.room() > marks + self.most_marked_again(longer)
     }
 
     fn is_sparse(&self) -> bool {

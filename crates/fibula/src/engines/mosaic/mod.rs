@@ -83,11 +83,11 @@
 //! are stored once for the whole table.
 //!
 //! # Updates
-//! The default route is one word beside the table (`fallback`), whose change writes nothing else.
-//! Any other update paints again, from the table, the /24s in which a changed prefix has addresses
-//! that no longer route fills. It finds or allocates the tile with those contents, and changes one
-//! word of the root. A tile is never written while anything refers to it. When a thirty-second of
-//! the tiles is unused, all tiles are renumbered.
+//! The default route is one word beside the table ([`fallback`](crate::blocks::fallback)), whose
+//! change writes nothing else. Any other update paints again, from the table, the /24s in which a
+//! changed prefix has addresses that no longer route fills. It finds or allocates the tile with
+//! those contents, and changes one word of the root. A tile is never written while anything refers
+//! to it. When a thirty-second of the tiles is unused, all tiles are renumbered.
 //!
 //! Tiles of runs come in several sizes, so they are allocated as [parts of cache lines and whole
 //! lines](crate::blocks::chunks::Lines). A freed tile is joined with the free memory beside it.
@@ -102,13 +102,19 @@
 //! without moving, and every change is one store: to the root, or to the entry of a /24 in the hash
 //! table. Each store comes after what it leads to is written.
 //!
+//! If the default route changes with other routes, announced ones are painted before its word is
+//! stored, and withdrawn ones after that. A lookup reads the word before and after the tile.
+//!
 //! Replaced tiles, chunks and hash entries are reused after a grace period. Hash entries need it
-//! too, because a reader may arrive through a mark that is gone. Nothing is renumbered: when far
-//! more is unused than used, or the room is used up, the engine asks for a rebuild. If next hop 255
-//! occurred with 8-bit answers, readers could not tell it from a mark, so such tables are not
-//! shared. In `mosaic-deep` and `mosaic-spans` no answer equals a mark, because next hops are at
-//! most 2^31 - 1.
-//! Replaced blocks are retired together with the tiles that named them.
+//! too, because a reader may arrive through a mark that is gone. If such a /24 gets a mark again,
+//! the mark is first published with the answer that the /24 has. So readers with the earlier mark
+//! see the new answers no earlier than the others.
+//!
+//! Nothing is renumbered: when far more is unused than used, or the room is used up, the engine
+//! asks for a rebuild. If next hop 255 occurred with 8-bit answers, readers could not tell it from
+//! a mark, so such tables are not shared. In `mosaic-deep` and `mosaic-spans` no answer equals a
+//! mark, because next hops are at most 2^31 - 1. Replaced blocks are retired together with the
+//! tiles that named them.
 //!
 //! # Worked example
 //! A table of six routes: 10.0.0.0/8 to 1, 10.0.64.0/18 to 2, 10.0.65.0/24 to 3, 10.1.65.0/24 to 3,
@@ -157,6 +163,7 @@ mod spans;
 mod tests;
 mod tiles;
 mod touched;
+mod update;
 mod validate;
 mod view;
 
@@ -168,7 +175,7 @@ pub(crate) use spans::Spans;
 pub(crate) use tiles::{Tiles, Whole};
 pub(crate) use view::MosaicView;
 
-use crate::blocks::fallback::{Fallback, changes_both};
+use crate::blocks::fallback::Fallback;
 use crate::blocks::unique::Kept;
 use crate::engine::{
     About, Config, Engine, Estimate, Figure, Persistence, Share, Sharing, Survey, Update, Updates, Width,
@@ -177,7 +184,6 @@ use crate::memory::{Memory, Pages};
 use crate::{Delta, Error, Prefix, Rib};
 use below::Below;
 use root::Root;
-use touched::Touched;
 
 /// What the tools print about `mosaic`.
 pub(crate) const ABOUT: About = About {
@@ -358,34 +364,6 @@ impl<W: Width, F: Tiles<B::Entry>, B: Below<W>> Mosaic<W, F, B> {
         }
     }
 
-    /// Returns the number of marks in the tiles that these prefixes touch. O(tiles).
-    fn marked(&self, prefixes: &[Prefix<u32>]) -> usize {
-        let slots = prefixes.iter().flat_map(|prefix| slot_of(prefix.first())..=slot_of(prefix.last()));
-        let mut last = None;
-        let marked = |slot: usize| {
-            let tile = self.root.get(slot);
-            let (_, marks) = match last {
-                Some(known @ (same, _)) if same == tile => known,
-                _ => (tile, self.tile(slot).iter().filter(|entry| entry.widen().0 >= B::MARK).count()),
-            };
-            last = Some((tile, marks));
-            marks
-        };
-        slots.map(marked).sum()
-    }
-
-    /// Returns whether these changes are sure to fit in the room that a shared table has.
-    fn has_room(&self, prefixes: &[Prefix<u32>], deltas: &[Delta<u32>]) -> bool {
-        let slots = |prefix: &Prefix<u32>| SLOTS >> prefix.len().min(ROOT_BITS);
-        let slots: usize = prefixes.iter().map(slots).sum();
-        let is_mark = |delta: &Delta<u32>| delta.after.0 == B::MARK && delta.prefix.len() >= IN_TILES;
-        let longer = deltas.iter().filter(|delta| delta.prefix.len() > TILE_END).count();
-        self.tiles.room() > slots + 1
-            && !self.tiles.is_wasteful()
-            && self.below.has_room(longer, || self.marked(prefixes))
-            && !deltas.iter().any(is_mark)
-    }
-
     /// Renumbers the tiles without holes. `blocks` are the new numbers of the blocks that they
     /// name, if those have changed.
     fn compact(&mut self, blocks: Option<&[u32]>) {
@@ -420,23 +398,7 @@ impl<W: Width, F: Tiles<B::Entry>, B: Below<W>> Engine<u32> for Mosaic<W, F, B> 
     }
 
     fn apply(&mut self, rib: &Rib<u32>, deltas: &[Delta<u32>]) -> Update {
-        let whole = |prefix: Prefix<u32>| Prefix::containing(prefix.first(), prefix.len().min(TILE_END));
-        let in_tiles = deltas.iter().map(|delta| delta.prefix).filter(|prefix| prefix.len() >= IN_TILES);
-        let prefixes = Prefix::outermost(in_tiles.map(whole));
-        let shared = self.tiles.is_shared();
-        if shared && (changes_both(deltas) || !self.has_room(&prefixes, deltas)) {
-            return Update::Rebuild;
-        }
-        let cost = Touched::by(rib, deltas).paint(self, rib, &prefixes);
-        self.fallback.follow(rib);
-        if !shared {
-            let blocks = self.below.is_sparse().then(|| self.below.compact()).flatten();
-            if blocks.is_some() || self.tiles.is_sparse() {
-                self.compact(blocks.as_deref());
-            }
-            self.show();
-        }
-        Update::Applied(cost)
+        self.follow(rib, deltas)
     }
 
     fn memory(&self) -> Memory {

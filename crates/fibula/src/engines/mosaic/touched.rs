@@ -4,6 +4,7 @@ use super::below::Below;
 use super::brush::Brush;
 use super::tiles::Tiles;
 use super::{BELOW, IN_TILES, Mosaic, TILE_END};
+use crate::blocks::fallback::Routes;
 use crate::engine::{Cost, Width};
 use crate::rib::Range;
 use crate::{Delta, Prefix, Rib};
@@ -22,15 +23,17 @@ pub(super) struct Touched(Vec<Span<u32>>);
 impl Touched {
     /// Returns the /24s in which a changed prefix has addresses that no longer route fills. O(n)
     /// for *n* routes in the prefixes.
-    pub(super) fn by(rib: &Rib<u32>, deltas: &[Delta<u32>]) -> Self {
-        let in_tiles = deltas.iter().filter(|delta| delta.prefix.len() >= IN_TILES);
-        let gaps = in_tiles.flat_map(|delta| rib.at_least(0).gaps(delta.prefix));
+    pub(super) fn by<'d>(rib: &Rib<u32>, deltas: impl Iterator<Item = &'d Delta<u32>>) -> Self {
         let mut touched = Self(Vec::new());
-        for (first, last) in gaps {
-            touched.add(first >> WITHIN_BITS..(last >> WITHIN_BITS) + 1);
+        let mut changes = 0;
+        for delta in deltas.filter(|delta| delta.prefix.len() >= IN_TILES) {
+            for (first, last) in rib.at_least(0).gaps(delta.prefix) {
+                touched.add(first >> WITHIN_BITS..(last >> WITHIN_BITS) + 1);
+            }
+            changes += 1;
         }
         // The gaps of one prefix are in order.
-        if deltas.len() > 1 {
+        if changes > 1 {
             let mut spans = std::mem::take(&mut touched.0);
             spans.sort_unstable_by_key(|span| span.start);
             for span in spans {
@@ -48,23 +51,45 @@ impl Touched {
         }
     }
 
-    /// Paints these /24s as the table has them. All are in `prefixes`, which are in order.
+    /// Returns the number of these /24s.
+    pub(super) fn count(&self) -> usize {
+        self.0.iter().map(|span| (span.end - span.start) as usize).sum()
+    }
+
+    /// Paints these /24s by these routes. All are in `prefixes`, which are in order.
     pub(super) fn paint<W: Width, F: Tiles<B::Entry>, B: Below<W>>(
         &self,
         engine: &mut Mosaic<W, F, B>,
-        rib: &Rib<u32>,
+        routes: &Routes<'_, u32>,
         prefixes: &[Prefix<u32>],
     ) -> Cost {
-        let (mut brush, routes) = (Brush::of(engine), rib.at_least(IN_TILES));
+        let lengths = IN_TILES..=u32::BITS as u8;
+        match routes.withdrawn() {
+            None => {
+                let routes = routes.rib().of_lengths(lengths);
+                self.paint_ranges(engine, prefixes, |prefix| routes.ranges_within(prefix))
+            }
+            Some(withdrawn) => self.paint_ranges(engine, prefixes, |prefix| {
+                routes.ranges_beside(withdrawn, lengths.clone(), prefix)
+            }),
+        }
+    }
+
+    fn paint_ranges<W: Width, F: Tiles<B::Entry>, B: Below<W>, R: Iterator<Item = Range<u32>>>(
+        &self,
+        engine: &mut Mosaic<W, F, B>,
+        prefixes: &[Prefix<u32>],
+        ranges: impl Fn(Prefix<u32>) -> R,
+    ) -> Cost {
+        let mut brush = Brush::of(engine);
         if self.0.len() <= FEW {
             let prefixes = self.0.iter().flat_map(|span| {
                 let [first, last] = ends(span);
                 Prefix::fewest(first, last)
             });
-            prefixes.for_each(|prefix| brush.paint(routes.ranges_within(prefix)));
+            prefixes.for_each(|prefix| brush.paint(ranges(prefix)));
         } else {
-            let ranges = prefixes.iter().flat_map(|&prefix| routes.ranges_within(prefix));
-            brush.paint(self.parts_of(ranges));
+            brush.paint(self.parts_of(prefixes.iter().flat_map(|&prefix| ranges(prefix))));
         }
         brush.cost()
     }
@@ -101,7 +126,7 @@ mod tests {
             before: NextHop::NONE,
             after: NextHop(1),
         };
-        let touched = Touched::by(rib, &prefixes.iter().map(delta).collect::<Vec<_>>());
+        let touched = Touched::by(rib, prefixes.iter().map(delta).collect::<Vec<_>>().iter());
         touched.0.into_iter().map(|span| [span.start, span.end - 1]).collect()
     }
 

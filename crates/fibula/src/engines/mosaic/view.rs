@@ -11,7 +11,7 @@ use super::root::{self, RootView, TileNumber};
 use super::tiles::Tiles;
 use super::{SLOTS, place_of, slot_of};
 use crate::arch::{Isa, prefetch};
-use crate::blocks::fallback::{FallbackView, again};
+use crate::blocks::fallback::{FallbackView, Seen};
 use crate::blocks::pipeline::{self, Stages, for_each_set};
 use crate::engine::{Lookup, Meter, Unmetered, Width};
 use crate::memory::{Published, WordsView};
@@ -26,7 +26,7 @@ pub(crate) struct MosaicView<W: Width, F: Tiles<B::Entry> = super::Whole<W>, B: 
 }
 
 impl<W: Width, F: Tiles<B::Entry>, B: Below<W>> MosaicView<W, F, B> {
-    /// Looks up one address: both loads, and what is below a mark.
+    /// Looks up one address beside the default route: both loads, and what is below a mark.
     #[inline(always)]
     pub(super) fn lookup_one<T: TileNumber>(
         &self,
@@ -34,10 +34,56 @@ impl<W: Width, F: Tiles<B::Entry>, B: Below<W>> MosaicView<W, F, B> {
         address: u32,
         meter: &mut impl Meter,
     ) -> W {
+        self.below.answer(self.entry(root, address, meter), address, meter)
+    }
+
+    /// Returns the entry of an address in its tile.
+    #[inline(always)]
+    fn entry<T: TileNumber>(&self, root: &[Published<T>], address: u32, meter: &mut impl Meter) -> B::Entry {
         let tile = meter.load_word::<T>(&root[slot_of(address)]).index();
         let place = place_of(address);
-        let entry = F::answer(&self.tiles, F::begin(tile, place), place, meter);
-        self.below.answer(entry, address, meter)
+        F::answer(&self.tiles, F::begin(tile, place), place, meter)
+    }
+
+    /// Looks up one address beside the default route, whichever root there is.
+    fn beside(&self, address: u32, meter: &mut impl Meter) -> W {
+        match &self.root {
+            RootView::Narrow(root) => self.lookup_one::<u16>(root, address, meter),
+            RootView::Wide(root) => self.lookup_one::<u32>(root, address, meter),
+        }
+    }
+
+    /// Looks up one address among all routes.
+    #[inline(always)]
+    fn lookup_by<T: TileNumber>(&self, root: &[Published<T>], address: u32, meter: &mut impl Meter) -> W {
+        let before = self.fallback.before(meter);
+        let entry = self.entry::<T>(root, address, meter);
+        if B::View::is_far(entry) {
+            return self.lookup_far(before, entry, address, meter);
+        }
+        let found = self.below.answer(entry, address, meter);
+        match self.fallback.answer(before, found, meter) {
+            Some(answer) => answer,
+            None => self.lookup_again(address, meter),
+        }
+    }
+
+    /// Ends the lookup of an address whose entry is [far](BelowView::is_far) from its answer. Out
+    /// of line: the others would pay for its registers.
+    #[inline(never)]
+    fn lookup_far(&self, before: Seen, entry: B::Entry, address: u32, meter: &mut impl Meter) -> W {
+        let found = self.below.answer(entry, address, meter);
+        match self.fallback.answer(before, found, meter) {
+            Some(answer) => answer,
+            None => self.lookup_again(address, meter),
+        }
+    }
+
+    /// Looks up one address once more, because the default route has changed.
+    #[cold]
+    #[inline(never)]
+    fn lookup_again(&self, address: u32, meter: &mut impl Meter) -> W {
+        self.fallback.answer_again(meter, |meter| self.beside(address, meter))
     }
 }
 
@@ -46,17 +92,19 @@ impl<W: Width, F: Tiles<B::Entry>, B: Below<W>> Lookup<u32> for MosaicView<W, F,
 
     #[inline(always)]
     fn lookup_metered<M: Meter>(&self, address: u32, meter: &mut M) -> W {
-        self.fallback.answer(meter, |meter| match &self.root {
-            RootView::Narrow(root) => self.lookup_one::<u16>(root, address, meter),
-            RootView::Wide(root) => self.lookup_one::<u32>(root, address, meter),
-        })
+        match &self.root {
+            RootView::Narrow(root) => self.lookup_by::<u16>(root, address, meter),
+            RootView::Wide(root) => self.lookup_by::<u32>(root, address, meter),
+        }
     }
 
     #[inline(always)]
     fn lookup_batch<I: Isa>(&self, _: I, addresses: &[u32], next_hops: &mut [W]) {
-        let before = self.fallback.before();
+        let before = self.fallback.before(&mut Unmetered);
         self.lookup_blocks(addresses, next_hops);
-        self.fallback.fill(before, next_hops, |next_hops| again(self, addresses, next_hops));
+        if !self.fallback.fill(before, next_hops) {
+            self.fallback.fill_again(addresses, next_hops, |address| self.beside(address, &mut Unmetered));
+        }
     }
 }
 

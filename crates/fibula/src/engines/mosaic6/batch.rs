@@ -11,7 +11,6 @@ use super::word::{ANSWER, BASE, BEYOND, BUCKETS, CODE, LINE_BITS, SLOT_BITS};
 use super::{Mosaic6View, ROOT_BITS, STEPS};
 use crate::NextHop;
 use crate::arch::{GROUP, Isa, Kernel, Scalar, Wanted, dispatch};
-use crate::blocks::fallback::again;
 use crate::blocks::pipeline::{BURST, Stages, for_each_set, look_up};
 use crate::engine::{Unmetered, Width, look_up_inside};
 use crate::engines::terrace::TerraceView;
@@ -340,13 +339,12 @@ impl<W: Width> Mosaic6View<W> {
     #[inline(always)]
     pub(super) fn many_by<I: Isa>(&self, isa: I, gathers: bool, addresses: &[u128], next_hops: &mut [W]) {
         let Some(root) = self.root.first_chunk() else { return };
-        let before = self.fallback.before();
+        let before = self.fallback.before(&mut Unmetered);
         let (words, lines) = (flattened(&self.arrays), &self.lines[..]);
         let beyond = [const { Cell::new(0) }; PART / GROUP];
         let has_longer = !self.longer.is_uniform();
         let batch = Batch { table: self, root, words, lines, beyond, has_longer, isa };
         let part = if has_longer { PART } else { addresses.len().max(1) };
-        let all = addresses;
         for (addresses, next_hops) in addresses.chunks(part).zip(next_hops.chunks_mut(part)) {
             if gathers {
                 look_up::<GATHERED, GROUP, 1, _, _, _>(&batch, addresses, next_hops);
@@ -358,7 +356,10 @@ impl<W: Width> Mosaic6View<W> {
                 self.look_up_longer(isa, noted, addresses, next_hops);
             }
         }
-        self.fallback.fill(before, next_hops, |next_hops| again(self, all, next_hops));
+        if !self.fallback.fill(before, next_hops) {
+            let beside = |address| self.one(Scalar, address, &mut Unmetered);
+            self.fallback.fill_again(addresses, next_hops, beside);
+        }
     }
 
     /// Looks up the noted addresses of a part.

@@ -77,7 +77,8 @@
 //!
 //! A short prefix spans many nodes. Their arrays stay as they are: only the buckets and answers
 //! below are written again, and a node is planned only where a bucket no longer holds it. The
-//! default route is one word beside the table (`fallback`), and its change writes nothing else.
+//! default route is one word beside the table ([`fallback`](crate::blocks::fallback)), and its
+//! change writes nothing else.
 //!
 //! The intervals outside the changed prefix are copied from the old bucket; only those inside it
 //! come from the table. A new bucket goes where its slots fit best. An array whose words all have
@@ -95,6 +96,10 @@
 //! Other threads read a shared table while it changes. Everything that a word leads to is written
 //! before that word, and is not written again while a reader may reach it. Replaced blocks are
 //! reused after a grace period.
+//!
+//! If the default route changes with other routes, announced ones are written before its word is
+//! stored, and withdrawn ones after that. A lookup reads the word before and after the trie, a
+//! batch before its first address and after the terrace.
 //!
 //! A comparison of ends reads the whole line, including slots that another thread may be writing.
 //! So a line consists of atomic words, and the vector is loaded word by word
@@ -147,7 +152,7 @@ mod word;
 pub(crate) use view::Mosaic6View;
 
 use super::terrace::{self, TerraceView};
-use crate::blocks::fallback::{Fallback, changes_both};
+use crate::blocks::fallback::{Fallback, Routes};
 use crate::blocks::linear_tree::CHILDREN;
 use crate::engine::{
     About, Config, Cost, Engine, Estimate, Figure, LimitInfo, Persistence, Share, Sharing, Update, Updates,
@@ -240,7 +245,7 @@ impl<W: Width> Mosaic6<W> {
         let view = Mosaic6View::of(root.view(), &blocks, longer, fallback.view());
         let (bookkeeping, cost) = (BTreeMap::new(), Cost::default());
         let mut engine = Self { view, root, blocks, fallback, bookkeeping, pages, cost };
-        let segments = Segments::of(rib, Prefix::ALL);
+        let segments = Segments::of(&Routes::of(rib), Prefix::ALL);
         let mut nodes = segments.below(segments.node(0));
         for slot in 0..1 << ROOT_BITS {
             let node = nodes.next((slot as u64) << (LAST_LEVEL - ROOT_BITS), ROOT_BITS);
@@ -272,13 +277,7 @@ impl<W: Width> Engine<u128> for Mosaic6<W> {
     }
 
     fn apply(&mut self, rib: &Rib<u128>, deltas: &[Delta<u128>]) -> Update {
-        if self.blocks.is_shared() && changes_both(deltas) {
-            return Update::Rebuild;
-        }
         let update = self.follow(rib, deltas);
-        if matches!(update, Update::Applied(_)) {
-            self.fallback.follow(rib);
-        }
         self.blocks.show_in(&mut self.view);
         update
     }

@@ -2,6 +2,8 @@
 
 use super::word::ANSWER;
 use super::{FIRST_LEVEL, LAST_LEVEL};
+use crate::blocks::fallback::Routes;
+use crate::rib::Range;
 use crate::{Address, Prefix, Rib};
 
 /// Intervals of /48s in order, with different answers in neighbours, from the first address of some
@@ -19,12 +21,15 @@ pub(super) struct Segments {
 impl Segments {
     /// Returns the intervals of `within`, a prefix of at most 48 bits. O(n) for *n* routes in it,
     /// not counting those past the first few of a /48, and one longest match.
-    pub(super) fn of(rib: &Rib<u128>, within: Prefix<u128>) -> Self {
+    pub(super) fn of(routes: &Routes<'_, u128>, within: Prefix<u128>) -> Self {
         let mut segments = Self::default();
-        for range in rib.of_lengths(FIRST_LEVEL..=LAST_LEVEL).ranges_within(within) {
-            segments.push(number(range.first), ANSWER | range.next_hop.0);
+        let mut push = |range: Range<u128>| segments.push(number(range.first), ANSWER | range.next_hop.0);
+        let lengths = FIRST_LEVEL..=LAST_LEVEL;
+        match routes.withdrawn() {
+            None => routes.rib().of_lengths(lengths).ranges_within(within).for_each(&mut push),
+            Some(withdrawn) => routes.ranges_beside(withdrawn, lengths, within).for_each(&mut push),
         }
-        segments.noting(rib, within)
+        segments.noting(routes.rib(), within)
     }
 
     /// Returns these intervals of `within` with its longer routes noted. A walk over its routes,

@@ -7,7 +7,8 @@ use super::lines::slots;
 use super::plan::fits_bucket;
 use super::segments::{Node, Segments, number, number_past};
 use super::word::{ANSWER, CELLS_MAX, Word, array_cells, as_array};
-use super::{FIRST_LEVEL, LAST_LEVEL, Mosaic6, ROOT_BITS, STEPS};
+use super::{LAST_LEVEL, Mosaic6, ROOT_BITS, STEPS};
+use crate::blocks::fallback::{Routes, Step, steps};
 use crate::engine::{Cost, Update, Width};
 use crate::engines::terrace::{self, TerraceView};
 use crate::rib::OfLengths;
@@ -61,6 +62,7 @@ impl<W: Width> Mosaic6<W> {
     pub(super) fn follow(&mut self, rib: &Rib<u128>, deltas: &[Delta<u128>]) -> Update {
         let longer = || deltas.iter().filter(|delta| delta.prefix.len() > LAST_LEVEL);
         let is_shared = self.blocks.is_shared();
+        let steps = steps(rib, deltas, is_shared);
         if !self.blocks.have_room(deltas.len())
             || is_shared && (longer().next().is_some() || self.blocks.are_full_of_holes())
         {
@@ -70,11 +72,13 @@ impl<W: Width> Mosaic6<W> {
         if longer().next().is_some() && self.follow_longer(rib.at_least(LAST_LEVEL + 1), longer()).is_err() {
             return Update::Rebuild;
         }
-        for delta in deltas.iter().filter(|delta| delta.prefix.len() >= FIRST_LEVEL) {
-            let is_longer = delta.prefix.len() > LAST_LEVEL;
-            let followed = if is_longer { self.mark(rib, delta) } else { self.follow_cover(rib, delta) };
-            if followed.is_err() {
-                return Update::Rebuild; // no room is left beside what readers still use
+        for step in steps.into_iter().flatten() {
+            match step {
+                Step::Table(routes) if self.follow_routes(&routes, deltas).is_err() => {
+                    return Update::Rebuild; // no room is left beside what readers still use
+                }
+                Step::Table(_) => {}
+                Step::Default => self.fallback.follow(rib),
             }
         }
         if !is_shared && self.blocks.are_full_of_holes() {
@@ -83,10 +87,19 @@ impl<W: Width> Mosaic6<W> {
         Update::Applied(self.cost)
     }
 
+    /// Follows changes of all routes but the default route.
+    fn follow_routes(&mut self, routes: &Routes<'_, u128>, deltas: &[Delta<u128>]) -> Result<(), Limit> {
+        for delta in routes.changes(deltas) {
+            let is_longer = delta.prefix.len() > LAST_LEVEL;
+            if is_longer { self.mark(routes, delta) } else { self.follow_cover(routes, delta) }?;
+        }
+        Ok(())
+    }
+
     /// Follows a change of a route that is in the trie. Below a prefix with many routes, only the
     /// parts that none of them fills are painted again, if they are few.
-    fn follow_cover(&mut self, rib: &Rib<u128>, delta: &Delta<u128>) -> Result<(), Limit> {
-        let prefix = delta.prefix;
+    fn follow_cover(&mut self, routes: &Routes<'_, u128>, delta: &Delta<u128>) -> Result<(), Limit> {
+        let (prefix, rib) = (delta.prefix, routes.rib());
         let mut withdrawn = isize::from(delta.before.is_some()) - isize::from(delta.after.is_some());
         if rib.covered(prefix).nth(MANY_ROUTES).is_some() {
             let gaps = rib.at_most(LAST_LEVEL).gaps(prefix).take(FEW_GAPS + 1);
@@ -94,18 +107,19 @@ impl<W: Width> Mosaic6<W> {
             if gaps.len() <= FEW_GAPS {
                 let parts = gaps.into_iter().flat_map(|(first, last)| Prefix::fewest(first, last));
                 return parts.into_iter().try_for_each(|part| {
-                    self.follow_part(rib, part, &Segments::of(rib, part), std::mem::take(&mut withdrawn))
+                    let changed = Segments::of(routes, part);
+                    self.follow_part(routes, part, &changed, std::mem::take(&mut withdrawn))
                 });
             }
         }
-        self.follow_part(rib, prefix, &self.changed(rib, delta), withdrawn)
+        self.follow_part(routes, prefix, &self.changed(routes, delta), withdrawn)
     }
 
     /// Fits the trie to the table in a prefix, which has the intervals `changed` now. `withdrawn`
     /// are the routes withdrawn there, less those announced.
     fn follow_part(
         &mut self,
-        rib: &Rib<u128>,
+        routes: &Routes<'_, u128>,
         prefix: Prefix<u128>,
         changed: &Segments,
         withdrawn: isize,
@@ -113,7 +127,7 @@ impl<W: Width> Mosaic6<W> {
         if prefix.len() <= ROOT_BITS {
             self.repaint_slots(changed, prefix)
         } else {
-            self.repaint(rib, prefix, changed, withdrawn)
+            self.repaint(routes, prefix, changed, withdrawn)
         }
     }
 
@@ -134,7 +148,7 @@ impl<W: Width> Mosaic6<W> {
     /// Updates the trie after a change of a longer route: only whether the word that is reached
     /// says that there are longer routes. O(log n), and for a withdrawn route a walk over those of
     /// its node up to the first longer one.
-    fn mark(&mut self, rib: &Rib<u128>, delta: &Delta<u128>) -> Result<(), Limit> {
+    fn mark(&mut self, routes: &Routes<'_, u128>, delta: &Delta<u128>) -> Result<(), Limit> {
         let address = delta.prefix.first();
         let slot = address.bits(0, ROOT_BITS) as usize;
         let (mut place, mut depth) = (Place::Root(slot), ROOT_BITS);
@@ -144,7 +158,8 @@ impl<W: Width> Mosaic6<W> {
         }
         let before = self.blocks.used();
         let node = Prefix::containing(address, depth);
-        let longer = delta.after.is_some() || rib.at_least(LAST_LEVEL + 1).covered(node).next().is_some();
+        let of_longer = routes.rib().at_least(LAST_LEVEL + 1);
+        let longer = delta.after.is_some() || of_longer.covered(node).next().is_some();
         let word = match Word::unpack(self.word(place)) {
             Word::Answer(next_hop) if longer => {
                 Word::Bucket { spot: self.blocks.lines.insert(&[(u16::MAX, next_hop.0)])?, longer }
@@ -167,7 +182,7 @@ impl<W: Width> Mosaic6<W> {
             self.bookkeeping.entry(slot).or_insert(SlotRecord::of(0, 0));
         }
         if self.record(slot, before, 0) {
-            let segments = Segments::of(rib, Prefix::containing(address, ROOT_BITS));
+            let segments = Segments::of(routes, Prefix::containing(address, ROOT_BITS));
             return self.write_slot(&segments, segments.node(ROOT_BITS), slot);
         }
         Ok(())
@@ -218,7 +233,7 @@ impl<W: Width> Mosaic6<W> {
     /// has the intervals `changed` now.
     fn repaint(
         &mut self,
-        rib: &Rib<u128>,
+        routes: &Routes<'_, u128>,
         prefix: Prefix<u128>,
         changed: &Segments,
         withdrawn: isize,
@@ -241,10 +256,10 @@ impl<W: Width> Mosaic6<W> {
         if as_array(self.word(place)).is_none() {
             let around = Prefix::containing(prefix.first(), depth);
             let segments = match self.written(self.word(place), around) {
-                Some(written) => {
-                    written.with(changed, number_past(prefix), number_past(around)).noting(rib, around)
-                }
-                None => Segments::of(rib, around),
+                Some(written) => written
+                    .with(changed, number_past(prefix), number_past(around))
+                    .noting(routes.rib(), around),
+                None => Segments::of(routes, around),
             };
             if depth == ROOT_BITS {
                 return self.write_slot(&segments, segments.node(depth), slot);
@@ -258,12 +273,12 @@ impl<W: Width> Mosaic6<W> {
             arrays -= 1;
             path.truncate(arrays + 1);
             let (place, depth) = path[arrays];
-            let segments = Segments::of(rib, Prefix::containing(prefix.first(), depth));
+            let segments = Segments::of(routes, Prefix::containing(prefix.first(), depth));
             detours += self.write_node(&segments, segments.node(depth), place, arrays)?;
         }
         self.collapse(path);
         if self.record(slot, before, withdrawn) {
-            let segments = Segments::of(rib, Prefix::containing(prefix.first(), ROOT_BITS));
+            let segments = Segments::of(routes, Prefix::containing(prefix.first(), ROOT_BITS));
             return self.write_slot(&segments, segments.node(ROOT_BITS), slot);
         }
         Ok(())
@@ -284,12 +299,12 @@ impl<W: Width> Mosaic6<W> {
     }
 
     /// Returns the intervals of the prefix of a route that has changed.
-    fn changed(&self, rib: &Rib<u128>, delta: &Delta<u128>) -> Segments {
+    fn changed(&self, routes: &Routes<'_, u128>, delta: &Delta<u128>) -> Segments {
         // No route is longer, so there is no need to search below a route of the last level.
         if delta.prefix.len() == LAST_LEVEL && delta.after.is_some() && self.view.longer.is_uniform() {
             return Segments::uniform(number(delta.prefix.first()), ANSWER | delta.after.0);
         }
-        Segments::of(rib, delta.prefix)
+        Segments::of(routes, delta.prefix)
     }
 
     /// Returns the intervals of `node` as recorded by its `word`, which leads to no array. Returns

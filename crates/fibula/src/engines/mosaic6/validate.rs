@@ -5,6 +5,7 @@ use super::lines::{elements, pair_bytes, slots};
 use super::segments::{Node, Segments};
 use super::word::{ANSWER, CELL_BYTES, Spot, Word, array_cells};
 use super::{LAST_LEVEL, Mosaic6, ROOT_BITS};
+use crate::blocks::fallback::Routes;
 use crate::engine::Width;
 use crate::{NextHop, Prefix, Rib};
 use std::collections::BTreeMap;
@@ -26,7 +27,7 @@ impl<W: Width> Mosaic6<W> {
         self.fallback.validate(rib)?;
         self.blocks.arrays.validate()?;
         self.blocks.lines.validate()?;
-        let segments = Segments::of(rib, Prefix::ALL);
+        let segments = Segments::of(&Routes::of(rib), Prefix::ALL);
         let cells = vec![false; self.blocks.arrays.len()];
         let slots = vec![false; self.blocks.lines.elements().len() / elements::<W>() * slots::<W>()];
         let mut walk = Walk { engine: self, segments, cells, slots };

@@ -46,12 +46,30 @@ impl<W: Width> Mosaic6View<W> {
         &self.lines[line * elements::<W>()..][..elements::<W>()]
     }
 
-    /// Looks up one address.
+    /// Looks up one address among all routes but the default route.
     #[inline(always)]
     pub(super) fn one(&self, isa: impl Isa, address: u128, meter: &mut impl Meter) -> W {
         let (slot, rest) = start(address);
         let word = meter.load_word::<u32>(&self.root[slot]);
         self.on(isa, (word, rest), address, meter)
+    }
+
+    /// Looks up one address among all routes.
+    #[inline(always)]
+    fn with_default(&self, isa: impl Isa, address: u128, meter: &mut impl Meter) -> W {
+        let before = self.fallback.before(meter);
+        let found = self.one(isa, address, meter);
+        match self.fallback.answer(before, found, meter) {
+            Some(answer) => answer,
+            None => self.with_default_again(address, meter),
+        }
+    }
+
+    /// Looks up one address once more, because the default route has changed.
+    #[cold]
+    #[inline(never)]
+    fn with_default_again(&self, address: u128, meter: &mut impl Meter) -> W {
+        self.fallback.answer_again(meter, |meter| self.one(Scalar, address, meter))
     }
 
     /// Continues a lookup from `word`, with the address bits left in `rest`.
@@ -94,12 +112,12 @@ impl<W: Width> Lookup<u128> for Mosaic6View<W> {
 
     #[inline(always)]
     fn lookup_metered<M: Meter>(&self, address: u128, meter: &mut M) -> W {
-        self.fallback.answer(meter, |meter| self.one(Scalar, address, meter))
+        self.with_default(Scalar, address, meter)
     }
 
     #[inline(always)]
     fn lookup_on<I: Isa>(&self, isa: I, address: u128) -> W {
-        self.fallback.answer(&mut Unmetered, |meter| self.one(isa, address, meter))
+        self.with_default(isa, address, &mut Unmetered)
     }
 
     #[inline(always)]
