@@ -3,28 +3,28 @@
 use crate::run::{cargo, host, root, run};
 use anyhow::{Context, Result, bail};
 use std::env::consts::{DLL_PREFIX, DLL_SUFFIX};
+use std::path::Path;
 
 /// The extension. DuckDB takes the name of the function that it calls from that of the file.
-const EXTENSION: &str = "target/duckdb/fibula.duckdb_extension";
+pub(crate) const EXTENSION: &str = "target/duckdb/fibula.duckdb_extension";
 
 /// The version of DuckDB's functions that `fibula-duckdb` asks for.
 const FUNCTIONS: &str = "v1.2.0";
 
 /// Builds the extension, with the profile of the Python package: what they share is compiled once.
-/// Variables of the environment may change the profile.
-pub(crate) fn build(variables: &[(&str, &str)]) -> Result<()> {
+pub(crate) fn build() -> Result<()> {
     let mut build = cargo(&["build", "--profile", "wheel", "--locked", "--package", "fibula-duckdb"]);
     // Wherever else the user has things compiled, the library is looked for there.
-    run(build.args(["--target-dir", "target"]).envs(variables.iter().copied()))?;
-    pack("target/wheel", EXTENSION)?;
+    run(build.args(["--target-dir", "target"]))?;
+    let library = format!("target/wheel/{DLL_PREFIX}fibula_duckdb{DLL_SUFFIX}");
+    pack(&root().join(library), EXTENSION)?;
     println!("{EXTENSION}");
     Ok(())
 }
 
-/// Makes the extension of the library that was built in a folder.
-pub(crate) fn pack(built: &str, extension: &str) -> Result<()> {
-    let library = format!("{built}/{DLL_PREFIX}fibula_duckdb{DLL_SUFFIX}");
-    let mut bytes = std::fs::read(root().join(&library)).context(library)?;
+/// Makes the extension of the library that was built.
+pub(crate) fn pack(library: &Path, extension: &str) -> Result<()> {
+    let mut bytes = std::fs::read(library).with_context(|| library.display().to_string())?;
     bytes.extend(footer(&platform(&host()?)?));
     let path = root().join(extension);
     path.parent().map_or(Ok(()), std::fs::create_dir_all).with_context(|| extension.to_owned())?;

@@ -46,7 +46,7 @@ usage: cargo xtask COMMAND
   api     the public items of the published crates and libfibula's interface, against docs/public-api; --record writes them there
   bpf     the XDP programs, compiled by clang, against the objects that are committed; --record writes them there
   page    the module with which the page of `fibula serve` reads files in a browser; `page test`: the page in a browser
-  python  the Python package: its code checked, its wheel built, installed under target/ and tested, with DuckDB's extension
+  python  the Python package: its code checked, its module built as the tests are and tested, with DuckDB's extension
           --sanitized: both extensions tested with every memory access checked, which no other command does
   router-full  the router with FRR and a full table, compared and timed, in namespaces (root); --minutes N of changes (1)
   duckdb  DuckDB's extension, as target/duckdb/fibula.duckdb_extension
@@ -95,7 +95,7 @@ fn command(arguments: &[String]) -> Result<()> {
         ("python", []) => python::set_up().and_then(|()| python::test()),
         ("python", [how]) if how == "--sanitized" => python::set_up().and_then(|()| python::sanitized()),
         ("router-full", rest) => router::from_arguments(rest),
-        ("duckdb", []) => duckdb::build(&[]),
+        ("duckdb", []) => duckdb::build(),
         ("dist", rest) => dist::from_arguments(rest),
         ("datafusion", []) => datafusion::test(),
         ("fuzz", rest) => fuzz::from_arguments(rest),

@@ -1,12 +1,12 @@
-//! The Python package: built as a wheel, installed into an environment under target/, and tested
-//! there, and again where nothing else is installed. So is DuckDB's extension, which Python loads.
+//! The Python package: its module is built as the tests are, put beside its Python code under
+//! target/, and tested there, and again where nothing else is installed. So is DuckDB's extension,
+//! which Python loads. `cargo xtask dist` builds wheels, and `dist --try` installs one.
 
 use crate::duckdb;
-use crate::run::{host, nightly, output, root, run, works};
+use crate::run::{FEATURES, cargo, host, libraries_of, nightly, output, root, run, works};
 use crate::setup::debian;
 use anyhow::{Context, Result};
-use std::ffi::OsStr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// The packages that the tests need, with their versions.
@@ -32,12 +32,6 @@ const UNSANITIZED: [&str; 6] = [
     "--ignore",
     "tests/test_spark.py",
 ];
-
-/// What is only tested is optimized less: compiling it takes longer than all of its tests.
-const TESTED: [(&str, &str); 1] = [("CARGO_PROFILE_WHEEL_OPT_LEVEL", "1")];
-
-/// Where wheels are built.
-const WHEELS: &str = "target/wheels";
 
 /// The environment. Nothing outside the tree changes.
 fn environment() -> PathBuf {
@@ -107,21 +101,19 @@ pub(crate) fn install(list: &str, folder: Option<PathBuf>) -> Result<()> {
     std::fs::write(&installed, text).context("cannot write into target/python")
 }
 
-/// Checks the Python code, builds the wheel and DuckDB's extension, and tests them. Warnings are
+/// Checks the Python code, builds the package and DuckDB's extension, and tests them. Warnings are
 /// errors.
 pub(crate) fn test() -> Result<()> {
     run(&mut tool("ruff", &["check", ".", PAGE]))?;
     run(&mut tool("ruff", &["format", "--check", ".", PAGE]))?;
-    let wheels = root().join(WHEELS);
-    // An old wheel of another name would be installed too.
-    if wheels.exists() {
-        std::fs::remove_dir_all(&wheels).context(WHEELS)?;
-    }
-    let mut build = tool("maturin", &["build", "--locked", "--quiet", "--out"]);
-    run(build.arg(&wheels).env("CARGO_INCREMENTAL", "0").envs(TESTED))?;
-    run(install_wheel(&[]).arg("--force-reinstall"))?;
     run(&mut tool("mypy", &["fibula"]))?;
-    duckdb::build(&TESTED)?;
+    // The libraries that the tests of both crates have beside them.
+    let mut build =
+        cargo(&["test", "--no-run", "--test", "module", "--test", "library", "--workspace", "--locked"]);
+    let built = libraries_of(build.args(FEATURES), ["_fibula", "fibula_duckdb"])?;
+    let package = package("target/python/package", &built[0])?;
+    duckdb::pack(&built[1], duckdb::EXTENSION)?;
+    import_from(&environment().join("bin/python"), &package)?;
     run(&mut tool("pytest", &["--quiet"]))?;
     for (_, folder, tests) in EARLIER {
         run(tool("pytest", &["--quiet", tests]).env("PYTHONPATH", environment().join(folder)))?;
@@ -129,8 +121,30 @@ pub(crate) fn test() -> Result<()> {
     let bare = bare();
     run(Command::new("python3").args(["-m", "venv", "--clear", "--without-pip"]).arg(&bare))?;
     let bare_python = bare.join("bin/python");
-    run(&mut install_wheel(&["--python".as_ref(), bare_python.as_ref()]))?;
+    import_from(&bare_python, &package)?;
     run(Command::new(bare_python).args(["-I", "-c", BARE]))
+}
+
+/// Puts the package into a folder: its Python code, and a module that was built. Returns the
+/// folder.
+fn package(folder: &str, module: &Path) -> Result<PathBuf> {
+    let package = root().join(folder);
+    // What is no longer in the package could still be imported.
+    if package.exists() {
+        std::fs::remove_dir_all(&package).with_context(|| folder.to_owned())?;
+    }
+    std::fs::create_dir_all(&package).with_context(|| folder.to_owned())?;
+    run(Command::new("cp").arg("-r").arg(root().join("python/fibula")).arg(&package))?;
+    std::fs::copy(module, package.join("fibula/_fibula.abi3.so")).context("the module")?;
+    Ok(package)
+}
+
+/// Lets an environment import what is in a folder.
+fn import_from(python: &Path, folder: &Path) -> Result<()> {
+    const PACKAGES: &str = "import sysconfig; print(sysconfig.get_path('purelib'))";
+    let packages = output(Command::new(python).args(["-c", PACKAGES]))?;
+    let file = Path::new(packages.trim()).join("fibula-tested.pth");
+    std::fs::write(&file, format!("{}\n", folder.display())).with_context(|| file.display().to_string())
 }
 
 /// Runs the tests with every memory access of both extensions checked. Compiling all that they are
@@ -144,13 +158,9 @@ pub(crate) fn sanitized() -> Result<()> {
     build.env("CARGO_PROFILE_QUICK_DEBUG", "line-tables-only");
     run(build.env("RUSTFLAGS", "-Zsanitizer=address"))?;
 
-    let package = root().join("target/sanitizer/python");
-    std::fs::create_dir_all(&package).with_context(|| package.display().to_string())?;
-    run(Command::new("cp").arg("-r").arg(root().join("python/fibula")).arg(&package))?;
-    let module = package.join("fibula/_fibula.abi3.so");
-    std::fs::copy(root().join(&built).join("lib_fibula.so"), module).context("lib_fibula.so")?;
+    let package = package("target/sanitizer/python", &root().join(&built).join("lib_fibula.so"))?;
     let extension = "target/sanitizer/fibula.duckdb_extension";
-    duckdb::pack(&built, extension)?;
+    duckdb::pack(&root().join(&built).join("libfibula_duckdb.so"), extension)?;
     // A program that loads such code has the sanitizer from its start, which looks then for the
     // function that throws DuckDB's exceptions.
     let library = |name| output(Command::new("cc").arg(format!("-print-file-name={name}")));
@@ -159,12 +169,4 @@ pub(crate) fn sanitized() -> Result<()> {
     tests.env("LD_PRELOAD", preloaded.concat().replace('\n', " ")).env("ASAN_OPTIONS", "detect_leaks=0");
     tests.args(UNSANITIZED).env("PYTHONMALLOC", "malloc").env("PYTHONPATH", package);
     run(tests.env("FIBULA_DUCKDB_EXTENSION", root().join(extension)))
-}
-
-/// `pip install` of the wheel that was built, with nothing else from anywhere.
-fn install_wheel(options: &[&OsStr]) -> Command {
-    let mut install = tool("pip", &["--disable-pip-version-check", "--quiet"]);
-    install.args(options).args(["install", "--no-deps", "--no-index", "--find-links"]);
-    install.arg(root().join(WHEELS)).arg("fibula");
-    install
 }

@@ -1,7 +1,8 @@
 //! Runs other programs. Each is printed before it runs, and named when it fails.
 
 use anyhow::{Context, Result, bail};
-use cargo_metadata::Message;
+use cargo_metadata::{Artifact, Message};
+use std::env::consts::DLL_SUFFIX;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -92,16 +93,36 @@ pub(crate) fn built(build: &[&str], name: &str) -> Result<PathBuf> {
 
 /// Runs a command of cargo that builds the program `name`, and returns its path.
 pub(crate) fn program_of(build: &mut Command, name: &str) -> Result<PathBuf> {
+    let program = artifacts_of(build)?.into_iter().find_map(|artifact| {
+        let program = artifact.executable.filter(|_| artifact.target.name == name)?;
+        Some(program.into())
+    });
+    program.with_context(|| format!("cargo has built no program {name}"))
+}
+
+/// Runs a command of cargo that builds some shared libraries, and returns their paths.
+pub(crate) fn libraries_of<const N: usize>(build: &mut Command, names: [&str; N]) -> Result<[PathBuf; N]> {
+    let artifacts = artifacts_of(build)?;
+    let mut paths = [const { PathBuf::new() }; N];
+    for (path, name) in paths.iter_mut().zip(names) {
+        let files = artifacts.iter().filter(|artifact| artifact.target.name == name);
+        let mut libraries = files.flat_map(|artifact| &artifact.filenames);
+        let library = libraries.find(|file| file.as_str().ends_with(DLL_SUFFIX));
+        *path = library.with_context(|| format!("cargo has built no library {name}"))?.into();
+    }
+    Ok(paths)
+}
+
+/// Runs a command of cargo, and returns what it has built.
+fn artifacts_of(build: &mut Command) -> Result<Vec<Artifact>> {
     let messages = output(build.arg("--message-format=json-render-diagnostics"))?;
+    let mut artifacts = Vec::new();
     for message in Message::parse_stream(messages.as_bytes()) {
-        if let Message::CompilerArtifact(artifact) = message?
-            && artifact.target.name == name
-            && let Some(program) = artifact.executable
-        {
-            return Ok(program.into());
+        if let Message::CompilerArtifact(artifact) = message? {
+            artifacts.push(artifact);
         }
     }
-    bail!("cargo has built no program {name}")
+    Ok(artifacts)
 }
 
 /// Prints and runs a program; an error if it fails.
