@@ -2,6 +2,7 @@
 
 use crate::Rib;
 use crate::engine::{Entry, Makers, Routes};
+use crate::rib::{Firsts, Halves};
 use std::fmt::{Debug, Display};
 use std::hash::Hash;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -65,6 +66,9 @@ pub trait Address:
     + Immutable
     + sealed::Sealed
 {
+    /// How a table stores the first addresses of its routes.
+    #[doc(hidden)]
+    type Firsts: Firsts<Self>;
     /// The number of bits: 32 or 128.
     const BITS: u8;
     /// The family these addresses belong to.
@@ -142,8 +146,9 @@ pub trait Address:
 }
 
 macro_rules! address {
-    ($int:ty, $family:ident, $ip:ident, $variant:ident, $field:ident) => {
+    ($int:ty, $family:ident, $ip:ident, $variant:ident, $field:ident, $firsts:ty) => {
         impl Address for $int {
+            type Firsts = $firsts;
             const BITS: u8 = <$int>::BITS as u8;
             const FAMILY: Family = Family::$family;
             const ZERO: Self = 0;
@@ -233,8 +238,8 @@ macro_rules! address {
     };
 }
 
-address!(u32, Ipv4, Ipv4Addr, V4, ipv4);
-address!(u128, Ipv6, Ipv6Addr, V6, ipv6);
+address!(u32, Ipv4, Ipv4Addr, V4, ipv4, Vec<u32>);
+address!(u128, Ipv6, Ipv6Addr, V6, ipv6, Halves);
 
 #[cfg(test)]
 mod tests {

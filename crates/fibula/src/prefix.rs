@@ -29,6 +29,8 @@ pub struct Prefix<A> {
 impl<A: Address> Prefix<A> {
     /// The prefix of length 0: the whole address space, the default route's.
     pub const ALL: Self = Self { address: A::ZERO, len: 0 };
+    /// The last prefix in order: the host route of the last address.
+    pub(crate) const GREATEST: Self = Self { address: A::MAX, len: A::BITS };
 
     /// Creates the prefix of an address and a length.
     ///
@@ -59,6 +61,13 @@ impl<A: Address> Prefix<A> {
     #[inline]
     pub fn containing(address: A, len: u8) -> Self {
         Self { address: address & A::mask(len), len }
+    }
+
+    /// As [`Prefix::containing`], for an address that has no bit set after the length.
+    #[inline]
+    pub(crate) fn of_parts(address: A, len: u8) -> Self {
+        debug_assert!(address & A::mask(len) == address);
+        Self { address, len }
     }
 
     /// Returns the prefix of one address, a host route: /32 or /128.

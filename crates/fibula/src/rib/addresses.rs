@@ -39,7 +39,7 @@ impl<A: Address> Rib<A> {
     /// ```
     #[must_use]
     pub fn addresses(&self) -> AddressSet<A> {
-        self.routes.keys().copied().collect()
+        self.iter().map(|route| route.prefix).collect()
     }
 
     /// Returns whether all addresses of `prefix` have a route: one that covers it, or several

@@ -1,8 +1,7 @@
 //! [`OfLengths`]: the routes of a table whose prefixes are long, or those that are short.
 
-use super::{Ranges, Rib};
+use super::{Ranges, Rib, tree};
 use crate::{Address, NextHop, Prefix, Route};
-use std::collections::btree_map;
 use std::ops::RangeInclusive;
 
 /// The routes of a table whose prefixes have at least one length and at most another, for an engine
@@ -50,7 +49,7 @@ impl<'a, A: Address> OfLengths<'a, A> {
     /// for. O(log n) to begin, then O(1) a covered route.
     pub(crate) fn gaps(self, prefix: Prefix<A>) -> Gaps<'a, A> {
         Gaps {
-            routes: self.rib.routes.range(prefix..=Prefix::host(prefix.last())),
+            routes: self.rib.routes.range(prefix, Prefix::host(prefix.last())),
             lens: self.least.max(prefix.len() + 1)..=self.most,
             from: prefix.first(),
             last: prefix.last(),
@@ -80,9 +79,9 @@ impl<'a, A: Address> OfLengths<'a, A> {
         debug_assert!(within.len() <= len && len < self.least);
         let (mut from, last) = (Some(within), Prefix::host(within.last()));
         std::iter::from_fn(move || {
-            let mut routes = self.rib.routes.range(from?..=last);
-            let (route, _) = routes.find(|(prefix, _)| prefix.len() >= self.least)?;
-            let network = Prefix::containing(route.first(), len);
+            let mut routes = self.rib.routes.range(from?, last);
+            let route = routes.find(|route| route.prefix.len() >= self.least)?;
+            let network = Prefix::containing(route.prefix.first(), len);
             let past = network.last().next().filter(|&past| past <= last.first());
             from = past.map(|past| Prefix::containing(past, len));
             Some(network)
@@ -95,7 +94,7 @@ impl<'a, A: Address> OfLengths<'a, A> {
 #[derive(Clone, Debug)]
 pub(crate) struct Gaps<'a, A: Address> {
     /// The routes that are not passed.
-    routes: btree_map::Range<'a, Prefix<A>, NextHop>,
+    routes: tree::Walk<'a, A>,
     /// The lengths of the routes that fill anything.
     lens: RangeInclusive<u8>,
     /// The first address that no route so far fills.
@@ -113,7 +112,7 @@ impl<A: Address> Iterator for Gaps<'_, A> {
     fn next(&mut self) -> Option<(A, A)> {
         while !self.is_over {
             let start = self.from;
-            let Some((route, _)) = self.routes.next() else {
+            let Some(Route { prefix: route, .. }) = self.routes.next() else {
                 self.is_over = true;
                 return Some((start, self.last));
             };

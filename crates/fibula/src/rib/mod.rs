@@ -3,7 +3,8 @@
 //!
 //! Routes are stored in one ordered map, (address, length) to next hop. That order is the
 //! depth-first walk of the prefix tree: a prefix comes directly before all it covers. So every
-//! question about nesting is a range or a predecessor of the map, and no separate tree is needed.
+//! question about nesting is a range or a predecessor of the map, and no trie is needed. The map is
+//! a B+ tree made for prefixes, [`tree`].
 
 mod addresses;
 mod aggregate;
@@ -17,6 +18,7 @@ mod merged;
 mod pieces;
 mod ranges;
 mod statistics;
+mod tree;
 
 pub use addresses::AddressSet;
 pub(crate) use by_length::{Gaps, OfLengths};
@@ -28,10 +30,11 @@ pub(crate) use merged::merged;
 pub use pieces::Piece;
 pub use ranges::{Prefixes, Range, Ranges};
 pub use statistics::Statistics;
+pub(crate) use tree::{Firsts, Halves};
 
 use crate::{Address, Change, Delta, NextHop, Prefix, Route};
-use std::collections::{BTreeMap, btree_map};
 use std::iter::FusedIterator;
+use tree::Tree;
 
 /// A routing table of one family: each prefix at most once.
 ///
@@ -41,8 +44,9 @@ use std::iter::FusedIterator;
 ///   the address's path: at most its bits, and usually few;
 /// - a walk takes O(1) a route once begun.
 ///
-/// One route takes about 21 bytes for IPv4 and 57 for IPv6 if inserted in random order, 14 and 39
-/// if collected in order.
+/// One route takes 10.4 bytes for IPv4 and 15.4 for IPv6 if inserted in random order, 9.6 and 14.2
+/// if collected in order (tables of the Internet). IPv6 routes longer than /64 and their neighbours
+/// take 8 more each. An empty table allocates nothing.
 ///
 /// ```
 /// use fibula::{NextHop, Prefix, Rib};
@@ -55,14 +59,14 @@ use std::iter::FusedIterator;
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rib<A: Address> {
-    routes: BTreeMap<Prefix<A>, NextHop>,
+    routes: Tree<A>,
 }
 
 impl<A: Address> Rib<A> {
     /// Creates an empty table.
     #[must_use]
     pub fn new() -> Self {
-        Self { routes: BTreeMap::new() }
+        Self { routes: Tree::default() }
     }
 
     /// Returns the number of routes.
@@ -74,7 +78,7 @@ impl<A: Address> Rib<A> {
     /// Returns whether there are no routes.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.routes.is_empty()
+        self.routes.len() == 0
     }
 
     /// Inserts a route or replaces its next hop. Returns what changed, or `None` if the same route
@@ -98,7 +102,7 @@ impl<A: Address> Rib<A> {
 
     /// Removes a route. Returns what changed, or `None` if it was absent.
     pub fn remove(&mut self, prefix: Prefix<A>) -> Option<Delta<A>> {
-        let before = self.routes.remove(&prefix)?;
+        let before = self.routes.remove(prefix)?;
         Some(Delta { prefix, before, after: NextHop::NONE })
     }
 
@@ -116,7 +120,7 @@ impl<A: Address> Rib<A> {
     /// Returns the next hop of exactly this prefix.
     #[must_use]
     pub fn get(&self, prefix: Prefix<A>) -> Option<NextHop> {
-        self.routes.get(&prefix).copied()
+        self.routes.get(prefix)
     }
 
     /// Returns the route with the longest prefix that contains an address.
@@ -134,13 +138,13 @@ impl<A: Address> Rib<A> {
     pub fn longest_cover(&self, prefix: Prefix<A>) -> Option<Route<A>> {
         let mut bound = prefix;
         loop {
-            let (&candidate, &next_hop) = self.routes.range(..=bound).next_back()?;
-            if candidate.covers(prefix) {
-                return Some(Route { prefix: candidate, next_hop });
+            let candidate = self.routes.last_to(bound)?;
+            if candidate.prefix.covers(prefix) {
+                return Some(candidate);
             }
             // Shorter than `bound`: the candidate comes first, so they differ where `bound` has a
             // 1, and its bits after its length are 0.
-            let common = candidate.first().common_prefix_len(bound.first());
+            let common = candidate.prefix.first().common_prefix_len(bound.first());
             debug_assert!(common < bound.len());
             bound = Prefix::containing(bound.first(), common);
         }
@@ -159,14 +163,13 @@ impl<A: Address> Rib<A> {
 
     /// Returns every route that `prefix` covers, itself included, in order.
     pub fn covered(&self, prefix: Prefix<A>) -> impl DoubleEndedIterator<Item = Route<A>> {
-        let last = Prefix::host(prefix.last());
-        self.routes.range(prefix..=last).map(|(&prefix, &next_hop)| Route { prefix, next_hop })
+        self.routes.range(prefix, Prefix::host(prefix.last()))
     }
 
     /// Returns all routes, ordered by address, then by length.
     #[must_use]
     pub fn iter(&self) -> Iter<'_, A> {
-        Iter(self.routes.iter())
+        Iter { routes: self.routes.walk(), left: self.len() }
     }
 
     /// Returns the routes from `prefix` on, itself included, in the order of [`Rib::iter`].
@@ -184,7 +187,7 @@ impl<A: Address> Rib<A> {
     /// # Ok::<(), fibula::Error>(())
     /// ```
     pub fn iter_from(&self, prefix: Prefix<A>) -> impl DoubleEndedIterator<Item = Route<A>> {
-        self.routes.range(prefix..).map(|(&prefix, &next_hop)| Route { prefix, next_hop })
+        self.routes.range(prefix, Prefix::GREATEST)
     }
 
     /// Returns the whole address space as merged intervals of equal next hop; see [`Ranges`]. O(n)
@@ -205,29 +208,37 @@ impl<A: Address> Rib<A> {
     /// O(n).
     #[must_use]
     pub fn max_next_hop(&self) -> NextHop {
-        self.routes.values().copied().max().unwrap_or_default()
+        self.iter().map(|route| route.next_hop).max().unwrap_or_default()
     }
 }
 
 /// The routes of a [`Rib`] in order; see [`Rib::iter`].
 #[derive(Clone, Debug)]
-pub struct Iter<'a, A: Address>(btree_map::Iter<'a, Prefix<A>, NextHop>);
+pub struct Iter<'a, A: Address> {
+    routes: tree::Walk<'a, A>,
+    /// How many they are.
+    left: usize,
+}
 
 impl<A: Address> Iterator for Iter<'_, A> {
     type Item = Route<A>;
 
     fn next(&mut self) -> Option<Route<A>> {
-        self.0.next().map(|(&prefix, &next_hop)| Route { prefix, next_hop })
+        let route = self.routes.next()?;
+        self.left -= 1;
+        Some(route)
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
-        self.0.size_hint()
+        (self.left, Some(self.left))
     }
 }
 
 impl<A: Address> DoubleEndedIterator for Iter<'_, A> {
     fn next_back(&mut self) -> Option<Route<A>> {
-        self.0.next_back().map(|(&prefix, &next_hop)| Route { prefix, next_hop })
+        let route = self.routes.next_back()?;
+        self.left -= 1;
+        Some(route)
     }
 }
 
@@ -254,10 +265,18 @@ fn check_next_hop<A: Address>(prefix: Prefix<A>, next_hop: NextHop) {
 /// O(n) for input that is already in order, O(n log n) for any other. Panics as [`Rib::insert`].
 impl<A: Address> FromIterator<Route<A>> for Rib<A> {
     fn from_iter<I: IntoIterator<Item = Route<A>>>(routes: I) -> Self {
-        // The map's own bulk build sorts (sorted input in one pass), keeps the last of equal keys
-        // and fills its nodes completely.
         let checked = routes.into_iter().inspect(|route| check_next_hop(route.prefix, route.next_hop));
-        Self { routes: checked.map(|route| (route.prefix, route.next_hop)).collect() }
+        let mut routes: Vec<_> = checked.collect();
+        // Stable, so that the last of equal prefixes stays the last, and one pass if in order.
+        routes.sort_by_key(|route| route.prefix);
+        routes.dedup_by(|later, earlier| {
+            let is_same = later.prefix == earlier.prefix;
+            if is_same {
+                *earlier = *later;
+            }
+            is_same
+        });
+        Self { routes: Tree::of(&routes) }
     }
 }
 

@@ -1,8 +1,7 @@
 //! [`Pieces`]: the walk behind [`Ranges`](super::Ranges) and [`Leaves`](super::Leaves).
 
-use super::Rib;
-use crate::{Address, NextHop, Prefix, Route};
-use std::collections::btree_map;
+use super::{Rib, tree};
+use crate::{Address, Prefix, Route};
 use std::iter::Peekable;
 
 /// A longest interval inside which no route begins or ends: it has one innermost cover, or none.
@@ -35,7 +34,7 @@ pub(crate) struct Pieces<'a, A: Address> {
 #[derive(Clone, Debug)]
 struct Routes<'a, A: Address> {
     rib: &'a Rib<A>,
-    range: btree_map::Range<'a, Prefix<A>, NextHop>,
+    range: tree::Walk<'a, A>,
     last: Prefix<A>,
     least: u8,
     most: u8,
@@ -59,24 +58,24 @@ impl<A: Address> Routes<'_, A> {
             Some(past) => {
                 // The shortest prefix that begins there comes first.
                 let shortest = A::BITS - past.to_u128().trailing_zeros() as u8;
-                self.rib.routes.range(Prefix::containing(past, shortest)..=self.last)
+                self.rib.routes.range(Prefix::containing(past, shortest), self.last)
             }
-            None => self.rib.routes.range(self.last..self.last),
+            None => tree::Walk::default(),
         };
     }
 }
 
-impl<'a, A: Address> Iterator for Routes<'a, A> {
-    type Item = (&'a Prefix<A>, &'a NextHop);
+impl<A: Address> Iterator for Routes<'_, A> {
+    type Item = Route<A>;
 
-    fn next(&mut self) -> Option<Self::Item> {
+    fn next(&mut self) -> Option<Route<A>> {
         loop {
-            let (prefix, next_hop) = self.range.next()?;
-            if prefix.len() > self.most {
-                self.pass(*prefix);
-            } else if prefix.len() >= self.least {
+            let route = self.range.next()?;
+            if route.prefix.len() > self.most {
+                self.pass(route.prefix);
+            } else if route.prefix.len() >= self.least {
                 self.passed = 0;
-                return Some((prefix, next_hop));
+                return Some(route);
             }
         }
     }
@@ -101,10 +100,10 @@ impl<'a, A: Address> Pieces<'a, A> {
     /// `most`.
     pub(super) fn new(rib: &'a Rib<A>, within: Prefix<A>, least: u8, most: u8) -> Self {
         let last = Prefix::host(within.last());
-        let range = rib.routes.range(within..=last);
+        let range = rib.routes.range(within, last);
         let mut routes = Routes { rib, range, last, least, most, passed: 0 }.peekable();
         // A route of the walked prefix itself hides any cover, so there is no need to look for one.
-        let is_route = routes.peek().is_some_and(|&(&prefix, _)| prefix == within);
+        let is_route = routes.peek().is_some_and(|route| route.prefix == within);
         let outside = if is_route { None } else { rib.parent(within) };
         let outside = outside.filter(|route| route.prefix.len() >= least);
         Self { routes, open: vec![(within.last(), outside)], at: Some(within.first()) }
@@ -116,11 +115,11 @@ impl<A: Address> Iterator for Pieces<'_, A> {
 
     fn next(&mut self) -> Option<Piece<A>> {
         let first = self.at?;
-        while let Some((&prefix, &next_hop)) = self.routes.next_if(|(prefix, _)| prefix.first() == first) {
-            self.open.push((prefix.last(), Some(Route { prefix, next_hop })));
+        while let Some(route) = self.routes.next_if(|route| route.prefix.first() == first) {
+            self.open.push((route.prefix.last(), Some(route)));
         }
         let &(end, route) = self.open.last()?;
-        let last = match self.routes.peek().and_then(|(prefix, _)| prefix.first().previous()) {
+        let last = match self.routes.peek().and_then(|route| route.prefix.first().previous()) {
             Some(before_next) if before_next < end => before_next,
             _ => end,
         };

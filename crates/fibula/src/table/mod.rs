@@ -317,8 +317,7 @@ impl<V> Table<V> {
     }
 
     /// Returns the bytes that the table occupies, by family: its routes, its slots of values, and
-    /// its engine. What the values own elsewhere is not counted. The bytes of the routes are an
-    /// estimate, as [`Rib::memory`](crate::Rib::memory)'s.
+    /// its engine. What the values own elsewhere is not counted.
     ///
     /// ```
     /// use fibula::{Prefix, Table};
