@@ -57,7 +57,7 @@ const CHANGES_LEAST: usize = 4;
 
 /// The cost of an engine over that of the cheapest, from which on it is replaced. Less would let a
 /// table go back and forth.
-const REPLACED_FROM: f32 = 1.25;
+const REPLACED_FROM: f32 = 1.15;
 
 /// A table that has more than this many times the routes of its last build is built again: a build
 /// leaves no unused room. The cost is O(1) a route, as that of a vector's growth.

@@ -156,8 +156,8 @@ pub struct Estimate {
 
 /// The nanoseconds that each doubling of a compiled table's bytes is worth. What a table takes of
 /// the caches, the program around it lacks: so of two engines of nearly one speed the smaller is
-/// taken, and a table of a few routes gets no root of half a megabyte.
-const NS_A_DOUBLING: f32 = 0.1;
+/// taken, and a table of a few routes gets no root of a hundred kilobytes.
+const NS_A_DOUBLING: f32 = 0.3;
 
 impl Estimate {
     /// An engine that was not measured: it costs more than any that was.
@@ -174,7 +174,7 @@ impl Estimate {
     }
 
     /// Returns the cost that [`best`](super::BEST) compares, in nanoseconds: those of a lookup, and
-    /// a tenth for each doubling of the bytes from 4 KiB on.
+    /// three tenths for each doubling of the bytes from 4 KiB on.
     #[must_use]
     pub fn cost(self) -> f32 {
         self.ns + NS_A_DOUBLING * (self.bytes as f32 / 4096.0).max(1.0).log2()

@@ -130,7 +130,7 @@ pub(crate) const ABOUT: About = About {
     limits: &[LimitInfo { what: LINES, max: LINES_MAX }],
     next_hops_max: NEXT_HOPS_MAX,
     estimate: |survey, isa| {
-        let ns = (2.3 * survey.levels_of(CHILDREN) - 4.0).max(4.5)
+        let ns = (2.3 * survey.levels_of(CHILDREN) - 4.0).max(2.7)
             + 2.2 * survey.share_longer_than(48)
             + 5.0 * survey.share_longer_than(64);
         Estimate { ns, bytes: 50 * survey.routes() }.on(isa, 2.95)

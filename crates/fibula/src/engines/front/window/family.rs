@@ -33,7 +33,8 @@ pub(crate) trait InWindow: Address {
 
 impl InWindow for u32 {
     const NETWORKS: RangeInclusive<u8> = 0..=32;
-    const POSITIONS: RangeInclusive<u8> = 16..=32;
+    /// A few routes from all over the address space are in slots of /8.
+    const POSITIONS: RangeInclusive<u8> = 8..=32;
     type Inner<W: Width> = intervals::Intervals<Self, W>;
 
     #[inline(always)]
@@ -46,10 +47,10 @@ impl InWindow for u32 {
         (u64::from(self) << position >> 16) as u16
     }
 
-    /// A cell is a host, or less.
+    /// A cell from bit 16 on is a host, or less.
     #[inline(always)]
-    fn number(self, _: u8) -> u64 {
-        0
+    fn number(self, position: u8) -> u64 {
+        u64::from(self).checked_shl(u32::from(position) + 48).unwrap_or(0)
     }
 }
 

@@ -3,7 +3,7 @@
 //!
 //! # Layout
 //! The [`Extent`] of a window is the network in which nearly all routes of a table are, and the
-//! length *p* of the slots into which it is divided: 48 to 64, and for IPv4 16 to 32.
+//! length *p* of the slots into which it is divided: 48 to 64, and for IPv4 8 to 32.
 //!
 //! ```text
 //! address    | network | slot    | 16 bits | up to 64 bits |
