@@ -8,6 +8,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::UInt32Type;
 use arrow_array::{Array, ArrayRef, BooleanArray, StringArray, UInt32Array};
 use arrow_buffer::{BooleanBuffer, NullBuffer, OffsetBuffer};
+use fibula::table::form::Form;
 use fibula::{Address, IpPrefix, NextHop, Table};
 use fibula_io::address::Found;
 use std::fmt::Display;
@@ -117,14 +118,21 @@ pub fn contains(
 ///
 /// # Errors
 /// As [`lookup`], and if the text of an array's prefixes is longer than 2 GiB.
-pub fn prefixes<V: Sync>(column: &dyn Array, table: &Table<V>, how: &How) -> Result<StringArray, Error> {
+pub fn prefixes<V, F: Form<V>>(
+    column: &dyn Array,
+    table: &Table<V, F>,
+    how: &How,
+) -> Result<StringArray, Error>
+where
+    Table<V, F>: Sync,
+{
     texts(column, how, |chunk, found: &mut [Option<IpPrefix>]| {
         chunk.look_up_apart(table);
-        for (row, index) in chunk.ipv4.answers() {
-            found[row] = table.get_index_ipv4(index).map(|(prefix, _)| prefix.into());
+        for (row, address, index) in chunk.ipv4.answered() {
+            found[row] = table.get_index_ipv4(index, address).map(|(prefix, _)| prefix.into());
         }
-        for (row, index) in chunk.ipv6.answers() {
-            found[row] = table.get_index_ipv6(index).map(|(prefix, _)| prefix.into());
+        for (row, address, index) in chunk.ipv6.answered() {
+            found[row] = table.get_index_ipv6(index, address).map(|(prefix, _)| prefix.into());
         }
     })
 }

@@ -48,6 +48,13 @@ impl<A: Address> Half<A> {
         rows.zip(self.addresses[..self.count].iter().copied())
     }
 
+    /// Returns the row of each address, the address and its answer.
+    pub(crate) fn answered(&self) -> impl Iterator<Item = (usize, A, NextHop)> {
+        self.addresses()
+            .zip(&self.answers[..self.count])
+            .map(|((row, address), &answer)| (row, address, answer))
+    }
+
     /// Returns the row and the answer of each address.
     pub(crate) fn answers(&self) -> impl Iterator<Item = (usize, NextHop)> {
         let rows = self.rows[..self.count].iter().map(|&row| usize::from(row));

@@ -1,5 +1,6 @@
 //! [`Lookups`]: what answers for a column.
 
+use fibula::table::form::{Form, PerRoute};
 use fibula::{NextHop, Table, Views};
 
 /// The lookups of both families, which give indices of one dictionary.
@@ -41,39 +42,43 @@ impl Lookups for Views {
 /// # Ok::<(), fibula::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug)]
-pub struct TableValues<'t, V, F> {
-    table: &'t Table<V>,
-    index: F,
+pub struct TableValues<'t, V, I, F: Form<V> = PerRoute> {
+    table: &'t Table<V, F>,
+    index: I,
 }
 
-impl<'t, V, F: Fn(&V) -> NextHop> TableValues<'t, V, F> {
+impl<'t, V, I: Fn(&V) -> NextHop, F: Form<V>> TableValues<'t, V, I, F> {
     /// Answers from `table` with `index` of the value.
-    pub fn new(table: &'t Table<V>, index: F) -> Self {
+    pub fn new(table: &'t Table<V, F>, index: I) -> Self {
         Self { table, index }
     }
 }
 
-impl<V: Sync, F: Fn(&V) -> NextHop + Sync> Lookups for TableValues<'_, V, F> {
+impl<V, I: Fn(&V) -> NextHop + Sync, F: Form<V>> Lookups for TableValues<'_, V, I, F>
+where
+    Table<V, F>: Sync,
+{
     fn ipv4(&self, addresses: &[u32], indices: &mut [NextHop]) {
         self.table.lookup_indices_ipv4(addresses, indices);
         for index in indices {
-            *index =
-                self.table.get_index_ipv4(*index).map_or(NextHop::NONE, |(_, value)| (self.index)(value));
+            *index = self.table.value_of_ipv4(*index).map_or(NextHop::NONE, &self.index);
         }
     }
 
     fn ipv6(&self, addresses: &[u128], indices: &mut [NextHop]) {
         self.table.lookup_indices_ipv6(addresses, indices);
         for index in indices {
-            *index =
-                self.table.get_index_ipv6(*index).map_or(NextHop::NONE, |(_, value)| (self.index)(value));
+            *index = self.table.value_of_ipv6(*index).map_or(NextHop::NONE, &self.index);
         }
     }
 }
 
 /// The indices of the routes, as [`Table::lookup_indices_ipv4`] gives them. Those of the two
 /// families overlap, so this is for [`contains`](crate::contains), and for columns of one family.
-impl<V: Sync> Lookups for Table<V> {
+impl<V, F: Form<V>> Lookups for Table<V, F>
+where
+    Table<V, F>: Sync,
+{
     fn ipv4(&self, addresses: &[u32], indices: &mut [NextHop]) {
         self.lookup_indices_ipv4(addresses, indices);
     }

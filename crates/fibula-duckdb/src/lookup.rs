@@ -4,7 +4,7 @@ use crate::addresses::{self, Addresses};
 use crate::duckdb::{Database, Output, Type, Vector};
 use crate::function::Scalar;
 use crate::tables::{Named, NextHops};
-use fibula::Table;
+use fibula::InternedTable;
 use fibula_arrow::{How, Invalid, Texts, contains, lookup, prefixes};
 use std::cell::RefCell;
 use std::ffi::CStr;
@@ -120,10 +120,10 @@ struct Prefix;
 impl Question for Prefix {
     const NAME: &'static CStr = c"fibula_prefix";
     const RETURNS: Type = Type::Varchar;
-    type Of = Table<()>;
+    type Of = InternedTable<()>;
 
     fn answer(
-        table: &Table<()>,
+        table: &InternedTable<()>,
         addresses: &Addresses<'_>,
         rows: Range<usize>,
         output: &mut Output<'_>,

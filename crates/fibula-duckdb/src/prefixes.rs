@@ -4,7 +4,7 @@
 use crate::duckdb::{Database, Output, Type, Vector};
 use crate::function::Scalar;
 use crate::lookup::{each_named, set_rows};
-use fibula::{IpPrefix, Table};
+use fibula::{InternedTable, IpPrefix};
 use fibula_io::rov::Vrps;
 use std::ffi::CStr;
 use std::marker::PhantomData;
@@ -32,7 +32,7 @@ impl Scalar for Covering {
     const RETURNS: Type = Type::Varchar;
 
     fn call(columns: &[Vector<'_>], output: &mut Output<'_>) -> Result<(), String> {
-        each_named(&columns[0], output, |table: &Table<()>, rows, output| {
+        each_named(&columns[0], output, |table: &InternedTable<()>, rows, output| {
             let first = rows.start;
             let covers = prefixes(&columns[1], rows).map(|prefix| table.get_lpm(prefix?));
             set_rows(output, first, covers, |output, row, (cover, ())| {
@@ -47,7 +47,7 @@ impl Scalar for Covering {
 trait Question: 'static {
     const NAME: &'static CStr;
 
-    fn answer(table: &Table<()>, prefix: IpPrefix) -> bool;
+    fn answer(table: &InternedTable<()>, prefix: IpPrefix) -> bool;
 }
 
 struct Covered;
@@ -55,7 +55,7 @@ struct Covered;
 impl Question for Covered {
     const NAME: &'static CStr = c"fibula_covered";
 
-    fn answer(table: &Table<()>, prefix: IpPrefix) -> bool {
+    fn answer(table: &InternedTable<()>, prefix: IpPrefix) -> bool {
         table.is_covered(prefix)
     }
 }
@@ -65,7 +65,7 @@ struct Overlaps;
 impl Question for Overlaps {
     const NAME: &'static CStr = c"fibula_overlaps";
 
-    fn answer(table: &Table<()>, prefix: IpPrefix) -> bool {
+    fn answer(table: &InternedTable<()>, prefix: IpPrefix) -> bool {
         table.overlaps_prefix(prefix)
     }
 }
@@ -79,7 +79,7 @@ impl<Q: Question> Scalar for Whether<Q> {
     const RETURNS: Type = Type::Boolean;
 
     fn call(columns: &[Vector<'_>], output: &mut Output<'_>) -> Result<(), String> {
-        each_named(&columns[0], output, |table: &Table<()>, rows, output| {
+        each_named(&columns[0], output, |table: &InternedTable<()>, rows, output| {
             let first = rows.start;
             let answers = prefixes(&columns[1], rows).map(|prefix| Some(Q::answer(table, prefix?)));
             set_rows(output, first, answers, Output::set_boolean);

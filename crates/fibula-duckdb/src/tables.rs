@@ -2,7 +2,7 @@
 
 use crate::duckdb::Texts;
 use fibula::snapshot::Snapshot;
-use fibula::{Address, IpPrefix, Prefix, Rib, Table};
+use fibula::{Address, InternedTable, IpPrefix, Prefix, Rib};
 use fibula_arrow::{Compiled, How};
 use fibula_io::rov::Vrps;
 use fibula_io::table::{ReadOptions, read};
@@ -118,7 +118,7 @@ impl Open for NextHops {
 }
 
 /// The routes of a table. Compiled tables do not know their prefixes.
-impl Open for Table<()> {
+impl Open for InternedTable<()> {
     fn open(path: &Path) -> Result<Self, String> {
         fn prefixes<A: Address>(rib: &Rib<A>) -> impl Iterator<Item = (IpPrefix, ())>
         where
@@ -132,7 +132,7 @@ impl Open for Table<()> {
     }
 
     fn kept() -> &'static Kept<Self> {
-        static KEPT: Kept<Table<()>> = Kept::new();
+        static KEPT: Kept<InternedTable<()>> = Kept::new();
         &KEPT
     }
 }

@@ -3,7 +3,7 @@
 use crate::mrt::{Event, Outcome, Paths, PeerChoice};
 use crate::table::Value;
 use crate::{Budget, Bytes};
-use fibula::{IpPrefix, NextHopInfo, Table};
+use fibula::{InternedTable, IpPrefix, NextHopInfo};
 use std::collections::HashMap;
 use std::net::IpAddr;
 
@@ -28,7 +28,7 @@ pub struct Followed {
 struct Router {
     paths: Paths,
     /// The number of the best value of each prefix, if addresses are looked up.
-    best: Option<Table<u32>>,
+    best: Option<InternedTable<u32>>,
 }
 
 impl Router {
@@ -70,7 +70,7 @@ impl Followed {
         const COUNT_EVERY: u32 = 1024;
         if !self.routers.contains_key(router) {
             let paths = Paths::new(self.choice, self.value).keeping_all(true);
-            let best = self.is_asked.then(Table::new);
+            let best = self.is_asked.then(InternedTable::default);
             self.routers.insert(router.to_owned(), Router { paths, best });
         }
         let Some(Router { paths, best }) = self.routers.get_mut(router) else { return Ok(()) };

@@ -1,7 +1,7 @@
 //! [`Shown`]: one generation of a table, as a page asks it.
 
 use crate::{figures, routes::Which};
-use fibula::{Address, IpPrefix, NextHop, NextHopInfo, NextHops, Prefix, Rib, Route, Table};
+use fibula::{Address, InternedTable, IpPrefix, NextHop, NextHopInfo, NextHops, Prefix, Rib, Route};
 use fibula_io::table::{Loaded, json_of};
 use serde_json::{Value, json};
 use std::collections::HashMap;
@@ -38,7 +38,7 @@ pub struct Shown {
     /// Whether it changes.
     pub(crate) is_live: bool,
     /// The routes, each with the number of its value.
-    pub table: Table<NextHop>,
+    pub table: InternedTable<NextHop>,
     /// What these numbers stand for.
     pub next_hops: NextHops,
     /// The name of the format that it was read from.
@@ -82,7 +82,7 @@ impl Shown {
         Self {
             name: name.to_owned(),
             generation: 0,
-            table: Table::new(),
+            table: InternedTable::default(),
             next_hops: NextHops::new(),
             format,
             notes: Vec::new(),
@@ -124,20 +124,23 @@ impl Shown {
         (self.id, self.figures) = (next_id(), OnceLock::new());
     }
 
-    /// Numbers the values of routes anew, without those that no route has. O(n).
+    /// Numbers the values of routes anew, without those that no route has, and
+    /// compiles the table again. O(n).
     fn forget_values(&mut self) {
         let before = std::mem::take(&mut self.next_hops);
         self.json.truncate(1);
         let mut numbers: HashMap<NextHop, NextHop> = HashMap::new();
         let Self { table, next_hops, json, .. } = self;
-        for next_hop in table.values_mut() {
-            *next_hop = *numbers.entry(*next_hop).or_insert_with(|| {
+        let numbered = table.iter().map(|(prefix, &next_hop)| {
+            let number = *numbers.entry(next_hop).or_insert_with(|| {
                 // Fewer than before have a number each, too.
-                let number = before.get(*next_hop).and_then(|info| next_hops.intern(info.clone()).ok());
-                json.extend(before.get(*next_hop).map(json_text));
+                let number = before.get(next_hop).and_then(|info| next_hops.intern(info.clone()).ok());
+                json.extend(before.get(next_hop).map(json_text));
                 number.unwrap_or(NextHop::NONE)
             });
-        }
+            (prefix, number)
+        });
+        *table = numbered.collect();
     }
 
     /// Returns the number of a value, a new one if need be. `None` if there are too many values.

@@ -78,7 +78,7 @@ pub use rib::Rib;
 pub use route::{Change, Delta, Route};
 pub use strided::Strided;
 pub use table::ip_prefix::IpPrefix;
-pub use table::{PrefixSet, Table};
+pub use table::{InternedTable, PrefixSet, Table, ValueTable};
 
 /// The README's example is a test.
 #[cfg(doctest)]

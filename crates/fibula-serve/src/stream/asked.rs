@@ -42,14 +42,14 @@ impl<A: Address> Half<A> {
     fn find<'t>(
         &mut self,
         look_up: impl FnOnce(&[A], &mut [NextHop]),
-        route: impl Fn(NextHop) -> Option<(Prefix<A>, &'t NextHop)>,
+        route: impl Fn(NextHop, A) -> Option<(Prefix<A>, &'t NextHop)>,
     ) {
         self.indices.resize(self.addresses.len(), NextHop::NONE);
         look_up(&self.addresses, &mut self.indices);
         self.routes.clear();
         // In a loop of their own, so that the loads of many routes overlap.
-        let found = |&index| route(index).map(|(prefix, &value)| (prefix, value));
-        self.routes.extend(self.indices.iter().map(found));
+        let found = |(&index, &address)| route(index, address).map(|(prefix, &value)| (prefix, value));
+        self.routes.extend(self.indices.iter().zip(&self.addresses).map(found));
     }
 }
 
@@ -130,8 +130,14 @@ impl Asked {
     ) {
         let table = &served.table;
         let Self { ipv4, ipv6, .. } = self;
-        ipv4.find(|all, found| table.lookup_indices_ipv4(all, found), |index| table.get_index_ipv4(index));
-        ipv6.find(|all, found| table.lookup_indices_ipv6(all, found), |index| table.get_index_ipv6(index));
+        ipv4.find(
+            |all, found| table.lookup_indices_ipv4(all, found),
+            |index, address| table.get_index_ipv4(index, address),
+        );
+        ipv6.find(
+            |all, found| table.lookup_indices_ipv6(all, found),
+            |index, address| table.get_index_ipv6(index, address),
+        );
         let (mut found_ipv4, mut found_ipv6) = (ipv4.routes.iter(), ipv6.routes.iter());
         let mut prefixes = self.prefixes.iter();
         for row in &self.rows {

@@ -147,8 +147,9 @@ impl<T> Publisher<T> {
 }
 
 impl<T> Drop for Publisher<T> {
-    /// Leaves the tables to the remaining readers, the last of which drops them.
+    /// Leaves the tables to the readers that may hold them, the last of which drops them.
     fn drop(&mut self) {
+        self.drop_passed(0);
         let tables = self.retired.drain(..).map(|(_, table)| table);
         let mut left = self.domain.left.lock().expect("nobody panics with the lock");
         left.extend(tables.chain([Arc::clone(&self.current)]));

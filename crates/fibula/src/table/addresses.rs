@@ -1,7 +1,9 @@
 //! A table by its addresses: as ranges, with the fewest routes, and without some of them.
 
+use super::form::Form;
 use super::half::Half;
 use super::slots::position;
+use super::store::Store;
 use super::{IpPrefix, PrefixSet, Table};
 use crate::rib::AddressSet;
 use crate::{Address, NextHop, Prefix, Rib, Route};
@@ -10,7 +12,7 @@ use std::hash::Hash;
 use std::net::IpAddr;
 use std::ops::RangeInclusive;
 
-impl<V> Table<V> {
+impl<V, F: Form<V>> Table<V, F> {
     /// Returns the addresses that have a match as the fewest ranges, in order, IPv4 before IPv6.
     /// O(n) in all. [`IpPrefix::fewest`] makes prefixes of a range.
     ///
@@ -141,17 +143,17 @@ impl<V> Table<V> {
     }
 }
 
-impl<A: Address, V> Half<A, V> {
-    fn ranges(&self) -> impl Iterator<Item = (RangeInclusive<IpAddr>, &V)>
+impl<A: Address, S: Store> Half<A, S> {
+    fn ranges(&self) -> impl Iterator<Item = (RangeInclusive<IpAddr>, &S::Value)>
     where
-        V: PartialEq,
+        S::Value: PartialEq,
     {
         let pieces = self.rib().pieces();
         let pieces = pieces.filter_map(|piece| Some((piece.first, piece.last, self.value(piece.route?)?.1)));
         let mut pieces = pieces.peekable();
         std::iter::from_fn(move || {
             let (first, mut last, value) = pieces.next()?;
-            let joins = |first, last: A, other: &V| last.next() == Some(first) && other == value;
+            let joins = |first, last: A, other: &S::Value| last.next() == Some(first) && other == value;
             while let Some((_, end, _)) = pieces.next_if(|&(start, _, other)| joins(start, last, other)) {
                 last = end;
             }
@@ -161,7 +163,7 @@ impl<A: Address, V> Half<A, V> {
 
     fn aggregate(&self) -> Self
     where
-        V: Clone + Eq + Hash,
+        S::Value: Clone + Eq + Hash,
     {
         let (mut indices, mut values) = (HashMap::new(), Vec::new());
         let mut index = |value| {
@@ -180,7 +182,7 @@ impl<A: Address, V> Half<A, V> {
 
     fn within(&self, set: &AddressSet<A>) -> Self
     where
-        V: Clone,
+        S::Value: Clone,
     {
         let parts = self.rib().within(set);
         let parts = parts.iter().filter_map(|part| self.value(part));
@@ -189,7 +191,7 @@ impl<A: Address, V> Half<A, V> {
 
     fn exclude(&mut self, prefix: Prefix<A>)
     where
-        V: Clone,
+        S::Value: Clone,
     {
         let covering: Vec<Route<A>> = self.rib().covering(prefix).collect();
         let shortest = covering.last().map_or(prefix.len(), |route| route.prefix.len());
@@ -202,9 +204,9 @@ impl<A: Address, V> Half<A, V> {
             if self.index(sibling).is_some() || is_filled() {
                 return None;
             }
-            Some((sibling, self.slots.value(cover.next_hop)?.clone()))
+            Some((sibling, self.store.slots().value(cover.next_hop)?.clone()))
         });
-        let siblings: Vec<(Prefix<A>, V)> = siblings.collect();
+        let siblings: Vec<(Prefix<A>, S::Value)> = siblings.collect();
         let covered: Vec<Route<A>> = self.rib().covered(prefix).collect();
         let mut editing = self.edit();
         for route in covering.iter().chain(&covered) {

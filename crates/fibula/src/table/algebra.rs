@@ -1,9 +1,10 @@
 //! Two tables together: by their prefixes, each of which is one element whatever it covers.
 
+use super::form::Form;
 use super::{IpPrefix, Table};
 use crate::rib::merged;
 
-impl<V> Table<V> {
+impl<V, F: Form<V>> Table<V, F> {
     /// Returns the prefixes of either table in order, each with its value here and its value in
     /// `other`. One walk over both, O(n + m).
     ///
@@ -18,24 +19,27 @@ impl<V> Table<V> {
     /// assert!(left.intersection(&right).eq([(b, &2, &'x')]));
     /// assert!(left.difference(&right).eq([(a, &1)]));
     /// ```
-    pub fn union<'t, W>(
+    pub fn union<'t, W, G: Form<W>>(
         &'t self,
-        other: &'t Table<W>,
+        other: &'t Table<W, G>,
     ) -> impl Iterator<Item = (IpPrefix, Option<&'t V>, Option<&'t W>)> {
         merged(self, other)
     }
 
     /// Returns the prefixes that are in both tables, in order, each with its value here and its
     /// value in `other`; see [`union`](Table::union).
-    pub fn intersection<'t, W>(
+    pub fn intersection<'t, W, G: Form<W>>(
         &'t self,
-        other: &'t Table<W>,
+        other: &'t Table<W, G>,
     ) -> impl Iterator<Item = (IpPrefix, &'t V, &'t W)> {
         self.union(other).filter_map(|(prefix, value, other)| Some((prefix, value?, other?)))
     }
 
     /// Returns the routes whose prefix is not in `other`, in order; see [`union`](Table::union).
-    pub fn difference<'t, W>(&'t self, other: &'t Table<W>) -> impl Iterator<Item = (IpPrefix, &'t V)> {
+    pub fn difference<'t, W, G: Form<W>>(
+        &'t self,
+        other: &'t Table<W, G>,
+    ) -> impl Iterator<Item = (IpPrefix, &'t V)> {
         let routes = self.union(other).filter(|(_, _, other)| other.is_none());
         routes.filter_map(|(prefix, value, _)| Some((prefix, value?)))
     }
@@ -50,9 +54,9 @@ impl<V> Table<V> {
     /// let table = Table::from([(half, 1), (other, 2)]);
     /// assert!(table.covering_difference(&Table::from([(all, ())])).eq([(other, &2)]));
     /// ```
-    pub fn covering_difference<'t, W>(
+    pub fn covering_difference<'t, W, G: Form<W>>(
         &'t self,
-        other: &'t Table<W>,
+        other: &'t Table<W, G>,
     ) -> impl Iterator<Item = (IpPrefix, &'t V)> {
         // In this order a prefix comes before all it covers: the last that no other covers decides.
         let mut cover: Option<IpPrefix> = None;
@@ -79,10 +83,7 @@ impl<V> Table<V> {
     /// let new = Table::from([(a, 1), (b, 3), (c, 4)]);
     /// assert!(old.diff(&new).eq([(b, Some(&2), Some(&3)), (c, None, Some(&4))]));
     /// ```
-    pub fn diff<'t>(
-        &'t self,
-        new: &'t Table<V>,
-    ) -> impl Iterator<Item = (IpPrefix, Option<&'t V>, Option<&'t V>)>
+    pub fn diff<'t>(&'t self, new: &'t Self) -> impl Iterator<Item = (IpPrefix, Option<&'t V>, Option<&'t V>)>
     where
         V: PartialEq,
     {
@@ -99,7 +100,7 @@ impl<V> Table<V> {
     /// assert!(net.overlaps(&host) && !net.overlaps(&other));
     /// ```
     #[must_use]
-    pub fn overlaps<W>(&self, other: &Table<W>) -> bool {
+    pub fn overlaps<W, G: Form<W>>(&self, other: &Table<W, G>) -> bool {
         if self.len() > other.len() {
             return other.overlaps(self);
         }

@@ -1,6 +1,8 @@
 //! Lookups of many addresses at once.
 
+use super::form::Form;
 use super::half::Half;
+use super::store::Store;
 use super::{IpPrefix, Table};
 use crate::blocks::pipeline::BURST;
 use crate::{Address, NextHop, Prefix, Strided};
@@ -9,7 +11,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 /// How many addresses are handed to an engine at a time. Their arrays fit in the first-level cache.
 const CHUNK: usize = 256;
 
-impl<V> Table<V> {
+impl<V, F: Form<V>> Table<V, F> {
     /// Looks up many addresses of either family: `matches[i]` becomes what
     /// [`lookup`](Table::lookup) returns for `addresses[i]`. Allocates nothing.
     ///
@@ -84,13 +86,50 @@ impl<V> Table<V> {
         self.ipv6.lookup_batch(addresses, |address| address.into().to_bits(), matches);
     }
 
-    /// Looks up many IPv4 addresses: `indices[i]` becomes the index of the route that
-    /// [`lookup`](Table::lookup) returns for `addresses[i]`, or [`NextHop::NONE`]. The fastest
-    /// lookup of a table: it reads no values. Allocates nothing.
+    /// Looks up many IPv4 addresses: `values[i]` becomes the value of the longest matching prefix of
+    /// `addresses[i]`. As fast as the engine where the table is of the form
+    /// [`ValuesAlone`](super::form::ValuesAlone). Allocates nothing.
     ///
-    /// [`get_index_ipv4`](Table::get_index_ipv4) returns the route of an index. An index holds
-    /// until the next change of this table; it is below the greatest number of routes that the
-    /// table has had, plus one.
+    /// # Panics
+    /// If the two slices differ in length.
+    ///
+    /// ```
+    /// use fibula::{IpPrefix, ValueTable};
+    /// let routes = [("192.0.2.0/24".parse::<IpPrefix>()?, "red")];
+    /// let table: ValueTable<&str> = routes.into_iter().collect();
+    /// let mut values = [None; 2];
+    /// table.lookup_values_ipv4(&[0xC000_0201_u32, 0], &mut values);
+    /// assert_eq!(values, [Some(&"red"), None]);
+    /// # Ok::<(), fibula::Error>(())
+    /// ```
+    pub fn lookup_values_ipv4<'t, T: Copy + Into<Ipv4Addr>>(
+        &'t self,
+        addresses: &[T],
+        values: &mut [Option<&'t V>],
+    ) {
+        self.ipv4.lookup_values(addresses, |address| address.into().to_bits(), values);
+    }
+
+    /// Looks up many IPv6 addresses; see [`lookup_values_ipv4`](Table::lookup_values_ipv4).
+    ///
+    /// # Panics
+    /// If the two slices differ in length.
+    pub fn lookup_values_ipv6<'t, T: Copy + Into<Ipv6Addr>>(
+        &'t self,
+        addresses: &[T],
+        values: &mut [Option<&'t V>],
+    ) {
+        self.ipv6.lookup_values(addresses, |address| address.into().to_bits(), values);
+    }
+
+    /// Looks up many IPv4 addresses: `indices[i]` becomes what the engine answers for
+    /// `addresses[i]`, or [`NextHop::NONE`]. The fastest lookup of a table: it reads no values.
+    /// Allocates nothing.
+    ///
+    /// [`value_of_ipv4`](Table::value_of_ipv4) returns the value of an index, and
+    /// [`get_index_ipv4`](Table::get_index_ipv4) the route with the address. An index holds until
+    /// the next change of this table. It is at most the greatest number of values that the table
+    /// has had: of routes, or of different values where equal ones are stored once.
     ///
     /// # Panics
     /// If the two slices differ in length.
@@ -103,8 +142,9 @@ impl<V> Table<V> {
     /// let mut indices = [NextHop::NONE; 2];
     /// let addresses = [Ipv4Addr::new(192, 0, 2, 1), Ipv4Addr::LOCALHOST];
     /// table.lookup_indices_ipv4(&addresses, &mut indices);
-    /// assert_eq!(table.get_index_ipv4(indices[0]), Some(("192.0.2.0/24".parse()?, &"red")));
-    /// assert_eq!(table.get_index_ipv4(indices[1]), None);
+    /// let route = ("192.0.2.0/24".parse()?, &"red");
+    /// assert_eq!(table.get_index_ipv4(indices[0], addresses[0]), Some(route));
+    /// assert_eq!((table.value_of_ipv4(indices[0]), table.value_of_ipv4(indices[1])), (Some(&"red"), None));
     /// # Ok::<(), fibula::Error>(())
     /// ```
     pub fn lookup_indices_ipv4<T: Copy + Into<Ipv4Addr>>(&self, addresses: &[T], indices: &mut [NextHop]) {
@@ -130,7 +170,7 @@ impl<V> Table<V> {
     /// table.insert("192.0.2.0/24".parse::<Prefix<u32>>()?, "red");
     /// let (sources, mut index) = ([192, 0, 2, 1], [NextHop::NONE]);
     /// table.lookup_strided_ipv4(Strided::new(&sources, 4), &mut index);
-    /// assert_eq!(table.get_index_ipv4(index[0]).unwrap().1, &"red");
+    /// assert_eq!(table.value_of_ipv4(index[0]), Some(&"red"));
     /// # Ok::<(), fibula::Error>(())
     /// ```
     pub fn lookup_strided_ipv4(&self, addresses: Strided<'_, u32>, indices: &mut [NextHop]) {
@@ -147,53 +187,93 @@ impl<V> Table<V> {
             .in_chunks(indices, |addresses, indices| self.ipv6.compiled.lookup_batch(addresses, indices));
     }
 
-    /// Returns the IPv4 route of an index that [`lookup_indices_ipv4`](Table::lookup_indices_ipv4)
-    /// gave. `None` for [`NextHop::NONE`] and for an index without a route. O(1).
+    /// Returns the longest matching IPv4 prefix of `address` and its value, where `index` is what
+    /// [`lookup_indices_ipv4`](Table::lookup_indices_ipv4) gave for that address. `None` for
+    /// [`NextHop::NONE`] and for an index that the table does not have. Costs as the prefix in the
+    /// table's [form](super::form).
     #[inline]
     #[must_use]
-    pub fn get_index_ipv4(&self, index: NextHop) -> Option<(Prefix<u32>, &V)> {
-        self.ipv4.slots.get(index)
+    pub fn get_index_ipv4(&self, index: NextHop, address: impl Into<Ipv4Addr>) -> Option<(Prefix<u32>, &V)> {
+        self.ipv4.matching(index, address.into().to_bits())
     }
 
-    /// Returns the IPv6 route of an index that [`lookup_indices_ipv6`](Table::lookup_indices_ipv6)
-    /// gave. `None` for [`NextHop::NONE`] and for an index without a route. O(1).
+    /// Returns the longest matching IPv6 prefix of `address` and its value; see
+    /// [`get_index_ipv4`](Table::get_index_ipv4).
     #[inline]
     #[must_use]
-    pub fn get_index_ipv6(&self, index: NextHop) -> Option<(Prefix<u128>, &V)> {
-        self.ipv6.slots.get(index)
+    pub fn get_index_ipv6(&self, index: NextHop, address: impl Into<Ipv6Addr>) -> Option<(Prefix<u128>, &V)> {
+        self.ipv6.matching(index, address.into().to_bits())
+    }
+
+    /// Returns the value of an index that [`lookup_indices_ipv4`](Table::lookup_indices_ipv4) gave.
+    /// `None` for [`NextHop::NONE`] and for an index that the table does not have. O(1).
+    #[inline]
+    #[must_use]
+    pub fn value_of_ipv4(&self, index: NextHop) -> Option<&V> {
+        self.ipv4.store.slots().value(index)
+    }
+
+    /// Returns the value of an index that [`lookup_indices_ipv6`](Table::lookup_indices_ipv6) gave;
+    /// see [`value_of_ipv4`](Table::value_of_ipv4).
+    #[inline]
+    #[must_use]
+    pub fn value_of_ipv6(&self, index: NextHop) -> Option<&V> {
+        self.ipv6.store.slots().value(index)
     }
 }
 
-impl<A: Address, V> Half<A, V> {
+impl<A: Address, S: Store> Half<A, S> {
     fn lookup_batch<'t, T: Copy>(
         &'t self,
         addresses: &[T],
         bits: impl Fn(T) -> A,
-        matches: &mut [Option<(Prefix<A>, &'t V)>],
+        matches: &mut [Option<(Prefix<A>, &'t S::Value)>],
+    ) {
+        self.answer_batch(addresses, bits, matches, |index, address| self.matching(index, address));
+    }
+
+    fn lookup_values<'t, T: Copy>(
+        &'t self,
+        addresses: &[T],
+        bits: impl Fn(T) -> A,
+        values: &mut [Option<&'t S::Value>],
+    ) {
+        self.answer_batch(addresses, bits, values, |index, _| self.store.slots().value(index));
+    }
+
+    /// Looks up many addresses: each answer is what `answer` makes of the index and the address.
+    #[inline]
+    fn answer_batch<T: Copy, R>(
+        &self,
+        addresses: &[T],
+        bits: impl Fn(T) -> A,
+        answers: &mut [R],
+        answer: impl Fn(NextHop, A) -> R,
     ) {
         // A short call pays for no more room than it needs.
         if addresses.len() <= BURST {
-            self.lookup_batch_by::<BURST, T>(addresses, bits, matches);
+            self.answer_batch_by::<BURST, T, R>(addresses, bits, answers, answer);
         } else {
-            self.lookup_batch_by::<CHUNK, T>(addresses, bits, matches);
+            self.answer_batch_by::<CHUNK, T, R>(addresses, bits, answers, answer);
         }
     }
 
     #[inline]
-    fn lookup_batch_by<'t, const N: usize, T: Copy>(
-        &'t self,
+    fn answer_batch_by<const N: usize, T: Copy, R>(
+        &self,
         addresses: &[T],
         bits: impl Fn(T) -> A,
-        matches: &mut [Option<(Prefix<A>, &'t V)>],
+        answers: &mut [R],
+        answer: impl Fn(NextHop, A) -> R,
     ) {
-        check(addresses.len(), matches.len());
+        check(addresses.len(), answers.len());
         let mut indices = [NextHop::NONE; N];
-        let mut matches = matches.chunks_mut(N);
+        let mut answers = answers.chunks_mut(N);
         converted::<N, A, T>(addresses, bits, |addresses| {
             let indices = &mut indices[..addresses.len()];
             self.compiled.lookup_batch(addresses, indices);
-            let matches = matches.next().unwrap_or_default();
-            self.slots.matching_all(indices, addresses, |at, found| matches[at] = found);
+            let answers = answers.next().unwrap_or_default();
+            self.store.slots().for_each(indices, |at, index| answers[at] = answer(index, addresses[at]));
         });
     }
 
@@ -258,7 +338,7 @@ impl<A: Address> Gathered<A> {
     }
 
     /// Looks up what was gathered, and begins again.
-    fn answer<'t, V>(&mut self, half: &'t Half<A, V>, matches: &mut [Option<(IpPrefix, &'t V)>])
+    fn answer<'t, S: Store>(&mut self, half: &'t Half<A, S>, matches: &mut [Option<(IpPrefix, &'t S::Value)>])
     where
         Prefix<A>: Into<IpPrefix>,
     {
@@ -268,7 +348,8 @@ impl<A: Address> Gathered<A> {
         }
         let (addresses, indices) = (&self.addresses[..count], &mut self.indices[..count]);
         half.compiled.lookup_batch(addresses, indices);
-        half.slots.matching_all(indices, addresses, |at, found| {
+        half.store.slots().for_each(indices, |at, index| {
+            let found = half.matching(index, addresses[at]);
             matches[usize::from(self.positions[at])] = found.map(|(prefix, value)| (prefix.into(), value));
         });
     }

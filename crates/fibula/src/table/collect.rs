@@ -1,5 +1,6 @@
 //! Tables from other collections, and the traits that collections have.
 
+use super::form::Form;
 use super::half::Half;
 use super::{IpPrefix, Table};
 use std::fmt;
@@ -14,7 +15,7 @@ use std::ops::Index;
 /// let table: Table<u32> = prefixes.zip(0..).collect();
 /// assert_eq!(table.lookup([10, 0, 7, 1]).unwrap().1, &7);
 /// ```
-impl<P: Into<IpPrefix>, V> FromIterator<(P, V)> for Table<V> {
+impl<P: Into<IpPrefix>, V, F: Form<V>> FromIterator<(P, V)> for Table<V, F> {
     fn from_iter<I: IntoIterator<Item = (P, V)>>(routes: I) -> Self {
         let (mut ipv4, mut ipv6) = (Vec::new(), Vec::new());
         for (prefix, value) in routes {
@@ -36,7 +37,7 @@ impl<P: Into<IpPrefix>, V, const N: usize> From<[(P, V); N]> for Table<V> {
 
 /// Compiles once, when the iterator has ended: by changes in place, or by a build where there are
 /// many. If the iterator panics, the routes before it are in the table.
-impl<P: Into<IpPrefix>, V> Extend<(P, V)> for Table<V> {
+impl<P: Into<IpPrefix>, V, F: Form<V>> Extend<(P, V)> for Table<V, F> {
     fn extend<I: IntoIterator<Item = (P, V)>>(&mut self, routes: I) {
         if self.is_empty() {
             *self = routes.into_iter().collect();
@@ -52,13 +53,14 @@ impl<P: Into<IpPrefix>, V> Extend<(P, V)> for Table<V> {
     }
 }
 
-impl<V> Default for Table<V> {
+impl<V, F: Form<V>> Default for Table<V, F> {
+    /// Returns an empty table. Allocates nothing.
     fn default() -> Self {
-        Self::new()
+        Self { ipv4: Half::new(), ipv6: Half::new() }
     }
 }
 
-impl<V: Clone> Clone for Table<V> {
+impl<V, F: Form<V, Store: Clone>> Clone for Table<V, F> {
     /// Clones the values, and copies the rest. O(n).
     fn clone(&self) -> Self {
         Self { ipv4: self.ipv4.clone(), ipv6: self.ipv6.clone() }
@@ -66,7 +68,7 @@ impl<V: Clone> Clone for Table<V> {
 }
 
 /// As a map of prefix to value, in order.
-impl<V: fmt::Debug> fmt::Debug for Table<V> {
+impl<V: fmt::Debug, F: Form<V>> fmt::Debug for Table<V, F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_map().entries(self.iter().map(|(prefix, value)| (Text(prefix), value))).finish()
     }
@@ -82,15 +84,15 @@ impl fmt::Debug for Text {
 }
 
 /// Two tables are equal if they have the same prefixes with equal values.
-impl<V: PartialEq> PartialEq for Table<V> {
-    fn eq(&self, other: &Self) -> bool {
+impl<V: PartialEq, F: Form<V>, G: Form<V>> PartialEq<Table<V, G>> for Table<V, F> {
+    fn eq(&self, other: &Table<V, G>) -> bool {
         self.len() == other.len() && self.iter().eq(other.iter())
     }
 }
 
-impl<V: Eq> Eq for Table<V> {}
+impl<V: Eq, F: Form<V>> Eq for Table<V, F> {}
 
-impl<P: Into<IpPrefix>, V> Index<P> for Table<V> {
+impl<P: Into<IpPrefix>, V, F: Form<V>> Index<P> for Table<V, F> {
     type Output = V;
 
     /// Returns the value of exactly this prefix.

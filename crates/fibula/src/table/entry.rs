@@ -206,16 +206,16 @@ impl<V> Table<V> {
 
     fn value_at(&self, prefix: IpPrefix, index: NextHop) -> &V {
         let value = match prefix {
-            IpPrefix::V4(_) => self.ipv4.slots.value(index),
-            IpPrefix::V6(_) => self.ipv6.slots.value(index),
+            IpPrefix::V4(_) => self.ipv4.store.value(index),
+            IpPrefix::V6(_) => self.ipv6.store.value(index),
         };
         value.expect(HAS_VALUE)
     }
 
     fn value_at_mut(&mut self, prefix: IpPrefix, index: NextHop) -> &mut V {
         let value = match prefix {
-            IpPrefix::V4(_) => self.ipv4.slots.value_mut(index),
-            IpPrefix::V6(_) => self.ipv6.slots.value_mut(index),
+            IpPrefix::V4(_) => self.ipv4.value_mut(index),
+            IpPrefix::V6(_) => self.ipv6.value_mut(index),
         };
         value.expect(HAS_VALUE)
     }

@@ -3,40 +3,38 @@
 
 use super::compiled::Compiled;
 use super::slots::Slots;
+use super::store::Store;
 use crate::memory::Memory;
 use crate::rib::Deltas;
 use crate::{Address, Delta, NextHop, Prefix, Rib, Route};
 
-/// The routes of one family. The next hop of each route is the index of its own slot.
-#[derive(Debug)]
-pub(super) struct Half<A: Address, V> {
-    pub(super) slots: Slots<A, V>,
+/// The routes of one family. The next hop of each route is what its store says.
+pub(super) struct Half<A: Address, S: Store> {
+    pub(super) store: S,
     pub(super) compiled: Compiled<A>,
 }
 
-impl<A: Address, V> Half<A, V> {
+impl<A: Address, S: Store> Half<A, S> {
     pub(super) fn new() -> Self {
-        Self { slots: Slots::new(), compiled: Compiled::default() }
+        Self { store: S::new(), compiled: Compiled::default() }
     }
 
     /// Returns a table of `routes`. Of several with the same prefix the last is kept.
-    pub(super) fn of(mut routes: Vec<(Prefix<A>, V)>) -> Self {
+    pub(super) fn of(mut routes: Vec<(Prefix<A>, S::Value)>) -> Self {
         // In order of prefix: what neighbouring addresses lead to is then at neighbouring slots.
         routes.sort_by_key(|&(prefix, _)| prefix);
-        let mut slots = Slots::with_capacity(routes.len());
-        let mut indexed: Vec<Route<A>> = Vec::with_capacity(routes.len());
+        let mut store = S::new();
+        store.reserve(routes.len());
+        let mut stored: Vec<Route<A>> = Vec::with_capacity(routes.len());
         for (prefix, value) in routes {
-            if let Some(last) = indexed.last()
-                && last.prefix == prefix
-            {
-                if let Some(before) = slots.value_mut(last.next_hop) {
-                    *before = value;
+            match stored.last_mut() {
+                Some(last) if last.prefix == prefix => {
+                    last.next_hop = store.replace(last.next_hop, prefix.len(), value).0;
                 }
-                continue;
+                _ => stored.push(Route { prefix, next_hop: store.add(prefix.len(), value) }),
             }
-            indexed.push(Route { prefix, next_hop: slots.insert(prefix, value) });
         }
-        Self { slots, compiled: Compiled::of(indexed.into_iter().collect()) }
+        Self { store, compiled: Compiled::of(stored.into_iter().collect()) }
     }
 
     pub(super) fn rib(&self) -> &Rib<A> {
@@ -48,54 +46,64 @@ impl<A: Address, V> Half<A, V> {
     }
 
     /// Returns the prefix and the value of one of the routes.
-    pub(super) fn value(&self, route: Route<A>) -> Option<(Prefix<A>, &V)> {
-        Some((route.prefix, self.slots.value(route.next_hop)?))
+    pub(super) fn value(&self, route: Route<A>) -> Option<(Prefix<A>, &S::Value)> {
+        Some((route.prefix, self.store.slots().value(route.next_hop)?))
     }
 
     /// Returns the routes in order.
-    pub(super) fn iter(&self) -> impl DoubleEndedIterator<Item = (Prefix<A>, &V)> {
+    pub(super) fn iter(&self) -> impl DoubleEndedIterator<Item = (Prefix<A>, &S::Value)> {
         self.rib().iter().filter_map(|route| self.value(route))
     }
 
-    pub(super) fn get(&self, prefix: Prefix<A>) -> Option<&V> {
-        self.slots.value(self.rib().get(prefix)?)
-    }
-
-    pub(super) fn get_mut(&mut self, prefix: Prefix<A>) -> Option<&mut V> {
-        self.slots.value_mut(self.rib().get(prefix)?)
+    pub(super) fn get(&self, prefix: Prefix<A>) -> Option<&S::Value> {
+        self.store.slots().value(self.rib().get(prefix)?)
     }
 
     /// Returns the route of the longest matching prefix.
     #[inline]
-    pub(super) fn lookup(&self, address: A) -> Option<(Prefix<A>, &V)> {
-        self.slots.matching(self.compiled.lookup(address), address)
+    pub(super) fn lookup(&self, address: A) -> Option<(Prefix<A>, &S::Value)> {
+        self.matching(self.compiled.lookup(address), address)
     }
 
+    /// Returns the value of the longest matching prefix.
     #[inline]
-    pub(super) fn lookup_mut(&mut self, address: A) -> Option<(Prefix<A>, &mut V)> {
-        self.slots.matching_mut(self.compiled.lookup(address), address)
+    pub(super) fn lookup_value(&self, address: A) -> Option<&S::Value> {
+        self.store.slots().value(self.compiled.lookup(address))
     }
 
-    pub(super) fn insert(&mut self, prefix: Prefix<A>, value: V) -> Option<V> {
-        if let Some(before) = self.get_mut(prefix) {
-            return Some(std::mem::replace(before, value));
-        }
-        self.insert_new(prefix, value);
-        None
+    /// Returns the route that the engine's answer for `address` means.
+    #[inline]
+    pub(super) fn matching(&self, next_hop: NextHop, address: A) -> Option<(Prefix<A>, &S::Value)> {
+        self.store.matching(self.rib(), next_hop, address)
     }
 
-    /// Inserts a route whose prefix is not in the table, and returns its index.
-    pub(super) fn insert_new(&mut self, prefix: Prefix<A>, value: V) -> NextHop {
-        let index = self.slots.insert(prefix, value);
-        let delta = self.compiled.rib_mut().insert(prefix, index);
+    pub(super) fn insert(&mut self, prefix: Prefix<A>, value: S::Value) -> Option<S::Value> {
+        let Some(before) = self.index(prefix) else {
+            self.insert_new(prefix, value);
+            return None;
+        };
+        let (after, was) = self.store.replace(before, prefix.len(), value);
+        self.lead(prefix, after);
+        Some(was)
+    }
+
+    /// Inserts a route whose prefix is not in the table, and returns its next hop.
+    pub(super) fn insert_new(&mut self, prefix: Prefix<A>, value: S::Value) -> NextHop {
+        let next_hop = self.store.add(prefix.len(), value);
+        self.lead(prefix, next_hop);
+        next_hop
+    }
+
+    /// Lets a prefix lead to a next hop, and compiles that if it is new.
+    fn lead(&mut self, prefix: Prefix<A>, next_hop: NextHop) {
+        let delta = self.compiled.rib_mut().insert(prefix, next_hop);
         self.compiled.follow(delta.as_slice());
-        index
     }
 
-    pub(super) fn remove(&mut self, prefix: Prefix<A>) -> Option<V> {
+    pub(super) fn remove(&mut self, prefix: Prefix<A>) -> Option<S::Value> {
         let delta = self.compiled.rib_mut().remove(prefix)?;
         self.compiled.follow(&[delta]);
-        self.slots.remove(delta.before)
+        self.store.remove(delta.before)
     }
 
     /// Removes the routes that `prefix` covers. Returns their number.
@@ -109,16 +117,8 @@ impl<A: Address, V> Half<A, V> {
     }
 
     /// Returns the prefixes for which `keep` returns false, in order.
-    pub(super) fn rejected(&mut self, mut keep: impl FnMut(Prefix<A>, &mut V) -> bool) -> Vec<Prefix<A>> {
-        let mut rejected = Vec::new();
-        for route in self.compiled.rib() {
-            if let Some(value) = self.slots.value_mut(route.next_hop)
-                && !keep(route.prefix, value)
-            {
-                rejected.push(route.prefix);
-            }
-        }
-        rejected
+    pub(super) fn rejected(&self, mut keep: impl FnMut(Prefix<A>, &S::Value) -> bool) -> Vec<Prefix<A>> {
+        self.iter().filter(|&(prefix, value)| !keep(prefix, value)).map(|(prefix, _)| prefix).collect()
     }
 
     /// Adds the bytes of the routes, the values and the engine.
@@ -127,79 +127,96 @@ impl<A: Address, V> Half<A, V> {
         let engine_bytes = self.compiled.fib().map_or(0, |fib| fib.memory().total());
         memory
             .off_chip(routes, self.rib().bytes())
-            .off_chip(values, self.slots.bytes())
+            .off_chip(values, self.store.bytes())
             .off_chip(engine, engine_bytes)
     }
 
-    /// Checks that each route leads to a slot with its prefix, and the engine against the routes.
+    /// Checks the values and the engine against the routes.
     pub(super) fn validate(&self) -> Result<(), String> {
-        for route in self.compiled.rib() {
-            let found = self.slots.get(route.next_hop).map(|(prefix, _)| prefix);
-            if found != Some(route.prefix) {
-                return Err(format!("{} leads to the slot of {found:?}", route.prefix));
-            }
-        }
-        if self.slots.used() != self.rib().len() {
-            return Err(format!("{} routes in {} slots", self.rib().len(), self.slots.used()));
-        }
+        self.store.validate(self.rib())?;
         self.compiled.validate()
     }
 
     /// Begins changes that are compiled together.
-    pub(super) fn edit(&mut self) -> Editing<'_, A, V> {
-        Editing { half: self, deltas: Vec::new(), inserts: false, removes: false, dropped: Vec::new() }
+    pub(super) fn edit(&mut self) -> Editing<'_, A, S> {
+        Editing { half: self, deltas: Vec::new(), dropped: Vec::new() }
     }
 }
 
-impl<A: Address, V: Clone> Clone for Half<A, V> {
+/// What only a store with a slot for each route has: values to change.
+impl<A: Address, V> Half<A, Slots<V>> {
+    pub(super) fn get_mut(&mut self, prefix: Prefix<A>) -> Option<&mut V> {
+        let index = self.index(prefix)?;
+        self.value_mut(index)
+    }
+
+    pub(super) fn value_mut(&mut self, index: NextHop) -> Option<&mut V> {
+        self.store.class_mut(index).map(|(_, value)| value)
+    }
+
+    #[inline]
+    pub(super) fn lookup_mut(&mut self, address: A) -> Option<(Prefix<A>, &mut V)> {
+        let found = self.store.class_mut(self.compiled.lookup(address))?;
+        Some((Prefix::containing(address, found.0), found.1))
+    }
+
+    /// As [`Half::rejected`], with the values to change.
+    pub(super) fn rejected_mut(&mut self, mut keep: impl FnMut(Prefix<A>, &mut V) -> bool) -> Vec<Prefix<A>> {
+        let mut rejected = Vec::new();
+        for route in self.compiled.rib() {
+            if let Some((_, value)) = self.store.class_mut(route.next_hop)
+                && !keep(route.prefix, value)
+            {
+                rejected.push(route.prefix);
+            }
+        }
+        rejected
+    }
+}
+
+impl<A: Address, S: Store + Clone> Clone for Half<A, S> {
     /// Clones the values, and copies the rest. O(n).
     fn clone(&self) -> Self {
-        Self { slots: self.slots.clone(), compiled: self.compiled.clone() }
+        Self { store: self.store.clone(), compiled: self.compiled.clone() }
     }
 }
 
 /// Changes that are compiled together, when this is dropped: also when the caller's iterator panics
 /// in between.
-#[derive(Debug)]
-pub(super) struct Editing<'h, A: Address, V> {
-    half: &'h mut Half<A, V>,
+pub(super) struct Editing<'h, A: Address, S: Store> {
+    half: &'h mut Half<A, S>,
     deltas: Vec<Delta<A>>,
-    inserts: bool,
-    removes: bool,
     /// Values that were replaced or removed. They are dropped last, since that may panic.
-    dropped: Vec<V>,
+    dropped: Vec<S::Value>,
 }
 
-impl<A: Address, V> Editing<'_, A, V> {
-    pub(super) fn insert(&mut self, prefix: Prefix<A>, value: V) {
-        if let Some(before) = self.half.get_mut(prefix) {
-            self.dropped.push(std::mem::replace(before, value));
-            return;
-        }
-        self.inserts = true;
-        let index = self.half.slots.insert(prefix, value);
-        self.deltas.extend(self.half.compiled.rib_mut().insert(prefix, index));
+impl<A: Address, S: Store> Editing<'_, A, S> {
+    pub(super) fn insert(&mut self, prefix: Prefix<A>, value: S::Value) {
+        let Half { store, compiled } = &mut *self.half;
+        let next_hop = match compiled.rib().get(prefix) {
+            Some(before) => {
+                let (after, was) = store.replace(before, prefix.len(), value);
+                self.dropped.push(was);
+                after
+            }
+            None => store.add(prefix.len(), value),
+        };
+        self.deltas.extend(compiled.rib_mut().insert(prefix, next_hop));
     }
 
     pub(super) fn remove(&mut self, prefix: Prefix<A>) {
         let Some(delta) = self.half.compiled.rib_mut().remove(prefix) else { return };
-        self.removes = true;
         self.deltas.push(delta);
-        self.dropped.extend(self.half.slots.remove(delta.before));
+        self.dropped.extend(self.half.store.release(delta.before));
     }
 }
 
-impl<A: Address, V> Drop for Editing<'_, A, V> {
+impl<A: Address, S: Store> Drop for Editing<'_, A, S> {
     fn drop(&mut self) {
-        let mut deltas = std::mem::take(&mut self.deltas);
-        // A prefix can come twice only where one change inserted it and another removed it.
-        if self.inserts && self.removes {
-            let mut coalesced = Deltas::default();
-            for delta in deltas {
-                coalesced.push(delta);
-            }
-            deltas = coalesced.into_effective();
+        let mut deltas = Deltas::default();
+        for delta in std::mem::take(&mut self.deltas) {
+            deltas.push(delta);
         }
-        self.half.compiled.follow(&deltas);
+        self.half.compiled.follow(&deltas.into_effective());
     }
 }

@@ -1,8 +1,10 @@
 //! Iterators over a [`Table`](super::Table), all in order: IPv4 before IPv6, by address, then by
 //! length.
 
+use super::form::Form;
 use super::half::Half;
 use super::slots::{Slots, position};
+use super::store::Store;
 use super::{IpPrefix, Table};
 use crate::{Address, Prefix, Route, rib};
 use std::fmt;
@@ -12,12 +14,12 @@ use std::vec;
 /// The routes of one family.
 struct HalfIter<'t, A: Address, V> {
     routes: rib::Iter<'t, A>,
-    slots: &'t Slots<A, V>,
+    slots: &'t Slots<V>,
 }
 
 impl<'t, A: Address, V> HalfIter<'t, A, V> {
-    fn of(half: &'t Half<A, V>) -> Self {
-        Self { routes: half.rib().iter(), slots: &half.slots }
+    fn of(half: &'t Half<A, impl Store<Value = V>>) -> Self {
+        Self { routes: half.rib().iter(), slots: half.store.slots() }
     }
 
     fn value(&self, route: Route<A>) -> Option<(Prefix<A>, &'t V)> {
@@ -39,8 +41,8 @@ struct HalfIterMut<'t, A: Address, V> {
 }
 
 impl<'t, A: Address, V> HalfIterMut<'t, A, V> {
-    fn of(half: &'t mut Half<A, V>) -> Self {
-        Self { routes: half.compiled.rib().iter(), values: half.slots.values_mut() }
+    fn of(half: &'t mut Half<A, Slots<V>>) -> Self {
+        Self { routes: half.compiled.rib().iter(), values: half.store.values_mut() }
     }
 
     fn value(&mut self, route: Route<A>) -> Option<(Prefix<A>, &'t mut V)> {
@@ -49,63 +51,78 @@ impl<'t, A: Address, V> HalfIterMut<'t, A, V> {
     }
 }
 
-/// The routes of one family, with their values.
-struct HalfIntoIter<A: Address, V> {
-    routes: vec::IntoIter<Route<A>>,
-    slots: Slots<A, V>,
+/// Walks the routes of one family, each with its value.
+macro_rules! by_route {
+    ($half:ident, $value:ty) => {
+        impl<'t, A: Address, V> Iterator for $half<'t, A, V> {
+            type Item = (Prefix<A>, $value);
+
+            fn next(&mut self) -> Option<Self::Item> {
+                let route = self.routes.next()?;
+                self.value(route)
+            }
+
+            fn size_hint(&self) -> (usize, Option<usize>) {
+                self.routes.size_hint()
+            }
+        }
+
+        impl<A: Address, V> DoubleEndedIterator for $half<'_, A, V> {
+            fn next_back(&mut self) -> Option<Self::Item> {
+                let route = self.routes.next_back()?;
+                self.value(route)
+            }
+        }
+
+        impl<A: Address, V> ExactSizeIterator for $half<'_, A, V> {}
+    };
 }
 
-impl<A: Address, V> HalfIntoIter<A, V> {
-    fn of(half: Half<A, V>) -> Self {
-        let routes: Vec<Route<A>> = half.rib().iter().collect();
-        Self { routes: routes.into_iter(), slots: half.slots }
-    }
+by_route!(HalfIter, &'t V);
+by_route!(HalfIterMut, &'t mut V);
 
-    fn value(&mut self, route: Route<A>) -> Option<(Prefix<A>, V)> {
-        Some((route.prefix, self.slots.remove(route.next_hop)?))
-    }
+/// The routes of one family, with their values.
+type HalfIntoIter<A, V> = vec::IntoIter<(Prefix<A>, V)>;
+
+/// Takes the routes of one family out of the table. O(n).
+fn taken<A: Address, S: Store>(half: Half<A, S>) -> HalfIntoIter<A, S::Value> {
+    let Half { mut store, compiled } = half;
+    let routes = compiled.rib().iter();
+    let routes = routes.filter_map(|route| Some((route.prefix, store.remove(route.next_hop)?)));
+    routes.collect::<Vec<_>>().into_iter()
 }
 
 /// An iterator over both families.
 macro_rules! both_families {
-    ($(#[$page:meta])* $name:ident<$($life:lifetime,)? V>, $half:ident, $table:ty, $value:ty) => {
+    ($(#[$page:meta])* $name:ident<$($life:lifetime,)? V>, $half:ident, $value:ty) => {
         $(#[$page])*
         pub struct $name<$($life,)? V> {
             ipv4: $half<$($life,)? u32, V>,
             ipv6: $half<$($life,)? u128, V>,
         }
 
-        impl<$($life,)? V> $name<$($life,)? V> {
-            pub(super) fn of(table: $table) -> Self {
-                let Table { ipv4, ipv6 } = table;
-                Self { ipv4: $half::of(ipv4), ipv6: $half::of(ipv6) }
-            }
-        }
-
         impl<$($life,)? V> Iterator for $name<$($life,)? V> {
             type Item = (IpPrefix, $value);
 
             fn next(&mut self) -> Option<Self::Item> {
-                if let Some(route) = self.ipv4.routes.next() {
-                    return self.ipv4.value(route).map(|(prefix, value)| (prefix.into(), value));
+                if let Some((prefix, value)) = self.ipv4.next() {
+                    return Some((prefix.into(), value));
                 }
-                let route = self.ipv6.routes.next()?;
-                self.ipv6.value(route).map(|(prefix, value)| (prefix.into(), value))
+                self.ipv6.next().map(|(prefix, value)| (prefix.into(), value))
             }
 
             fn size_hint(&self) -> (usize, Option<usize>) {
-                let left = self.ipv4.routes.len() + self.ipv6.routes.len();
+                let left = self.ipv4.len() + self.ipv6.len();
                 (left, Some(left))
             }
         }
 
         impl<$($life,)? V> DoubleEndedIterator for $name<$($life,)? V> {
             fn next_back(&mut self) -> Option<Self::Item> {
-                if let Some(route) = self.ipv6.routes.next_back() {
-                    return self.ipv6.value(route).map(|(prefix, value)| (prefix.into(), value));
+                if let Some((prefix, value)) = self.ipv6.next_back() {
+                    return Some((prefix.into(), value));
                 }
-                let route = self.ipv4.routes.next_back()?;
-                self.ipv4.value(route).map(|(prefix, value)| (prefix.into(), value))
+                self.ipv4.next_back().map(|(prefix, value)| (prefix.into(), value))
             }
         }
 
@@ -122,16 +139,16 @@ macro_rules! both_families {
 
 both_families!(
     /// The routes of a [`Table`] in order; see [`Table::iter`].
-    Iter<'t, V>, HalfIter, &'t Table<V>, &'t V
+    Iter<'t, V>, HalfIter, &'t V
 );
 both_families!(
     /// The routes of a [`Table`] in order, with the values to change; see [`Table::iter_mut`].
-    IterMut<'t, V>, HalfIterMut, &'t mut Table<V>, &'t mut V
+    IterMut<'t, V>, HalfIterMut, &'t mut V
 );
 both_families!(
     /// The routes of a [`Table`] in order, taken out of it; see
     /// [`Table::into_iter`](IntoIterator::into_iter).
-    IntoIter<V>, HalfIntoIter, Table<V>, V
+    IntoIter<V>, HalfIntoIter, V
 );
 
 impl<V> Clone for Iter<'_, V> {
@@ -208,7 +225,7 @@ impl<V> Clone for Values<'_, V> {
     }
 }
 
-impl<V> Table<V> {
+impl<V, F: Form<V>> Table<V, F> {
     /// Returns the routes in order: IPv4 before IPv6, by address, then by length.
     ///
     /// ```
@@ -223,7 +240,7 @@ impl<V> Table<V> {
     /// ```
     #[must_use]
     pub fn iter(&self) -> Iter<'_, V> {
-        Iter::of(self)
+        Iter { ipv4: HalfIter::of(&self.ipv4), ipv6: HalfIter::of(&self.ipv6) }
     }
 
     /// Returns the IPv4 routes in order.
@@ -247,13 +264,6 @@ impl<V> Table<V> {
         self.ipv6.iter()
     }
 
-    /// Returns the routes in order, with the values to change. O(n) to begin: allocates one pointer
-    /// a route.
-    #[must_use]
-    pub fn iter_mut(&mut self) -> IterMut<'_, V> {
-        IterMut::of(self)
-    }
-
     /// Returns the prefixes in order.
     #[must_use]
     pub fn keys(&self) -> Keys<'_, V> {
@@ -264,12 +274,6 @@ impl<V> Table<V> {
     #[must_use]
     pub fn values(&self) -> Values<'_, V> {
         Values(self.iter())
-    }
-
-    /// Returns the values in order of prefix, to change them. Costs as [`Table::iter_mut`].
-    #[must_use]
-    pub fn values_mut(&mut self) -> ValuesMut<'_, V> {
-        ValuesMut(self.iter_mut())
     }
 
     /// Takes the prefixes out of the table, in order.
@@ -285,7 +289,22 @@ impl<V> Table<V> {
     }
 }
 
-impl<'t, V> IntoIterator for &'t Table<V> {
+impl<V> Table<V> {
+    /// Returns the routes in order, with the values to change. O(n) to begin: allocates one pointer
+    /// a route.
+    #[must_use]
+    pub fn iter_mut(&mut self) -> IterMut<'_, V> {
+        IterMut { ipv4: HalfIterMut::of(&mut self.ipv4), ipv6: HalfIterMut::of(&mut self.ipv6) }
+    }
+
+    /// Returns the values in order of prefix, to change them. Costs as [`Table::iter_mut`].
+    #[must_use]
+    pub fn values_mut(&mut self) -> ValuesMut<'_, V> {
+        ValuesMut(self.iter_mut())
+    }
+}
+
+impl<'t, V, F: Form<V>> IntoIterator for &'t Table<V, F> {
     type Item = (IpPrefix, &'t V);
     type IntoIter = Iter<'t, V>;
 
@@ -304,11 +323,11 @@ impl<'t, V> IntoIterator for &'t mut Table<V> {
 }
 
 /// Takes the routes out of the table, in order. O(n) to begin.
-impl<V> IntoIterator for Table<V> {
+impl<V, F: Form<V>> IntoIterator for Table<V, F> {
     type Item = (IpPrefix, V);
     type IntoIter = IntoIter<V>;
 
     fn into_iter(self) -> IntoIter<V> {
-        IntoIter::of(self)
+        IntoIter { ipv4: taken(self.ipv4), ipv6: taken(self.ipv6) }
     }
 }

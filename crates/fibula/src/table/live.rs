@@ -5,7 +5,8 @@
 //! The writer gathers changes; [`publish`](LiveTable::publish) carries them out on the other copy,
 //! and publishes that by one store. When all readers have passed a quiescent state, the copy that
 //! was published before comes back, and the next publication first repeats on it what it has
-//! missed.
+//! missed. [`collect`](LiveTable::collect) does so before, and drops the values that were replaced
+//! or removed.
 //!
 //! ```
 //! use fibula::table::live::{LiveTable, Settings};
@@ -51,6 +52,7 @@
 //! [`live::Live`](crate::live::Live) is the same for those who keep their own [`Rib`](crate::Rib)
 //! and engines: it changes one copy in place where the engine can.
 
+use super::form::{Form, PerRoute};
 use super::{IpPrefix, Table};
 use crate::Error;
 use crate::live::ReaderOf;
@@ -68,35 +70,37 @@ enum Change<V> {
 }
 
 /// What the next publication shows.
-#[derive(Debug)]
-enum Pending<V> {
+enum Pending<V, F: Form<V>> {
     /// The published table with these changes, in order.
     Changes(Vec<Change<V>>),
     /// This table.
-    Table(Box<Table<V>>),
+    Table(Box<Table<V, F>>),
 }
 
-impl<V> Default for Pending<V> {
+impl<V, F: Form<V>> Default for Pending<V, F> {
     fn default() -> Self {
         Self::Changes(Vec::new())
     }
 }
 
 /// The writer's end; see the [module page](self).
-pub struct LiveTable<V> {
-    published: Handover<Table<V>>,
+pub struct LiveTable<V, F: Form<V> = PerRoute> {
+    published: Handover<Table<V, F>>,
     /// What the table that was published last before this one has missed. `None` if that one cannot
     /// catch up.
     missed: Option<Vec<Change<V>>>,
-    pending: Pending<V>,
+    /// That one, if it has been taken back already.
+    spare: Option<Table<V, F>>,
+    pending: Pending<V, F>,
     settings: Settings,
 }
 
-impl<V: Clone> LiveTable<V> {
+impl<V: Clone, F: Form<V, Store: Clone>> LiveTable<V, F> {
     /// Publishes a first table.
     #[must_use]
-    pub fn new(table: Table<V>, settings: Settings) -> Self {
-        Self { published: Handover::new(table), missed: None, pending: Pending::default(), settings }
+    pub fn new(table: Table<V, F>, settings: Settings) -> Self {
+        let published = Handover::new(table);
+        Self { published, missed: None, spare: None, pending: Pending::default(), settings }
     }
 
     /// Publishes all changes that were taken in, in order. When this returns `Ok`, every guard
@@ -171,16 +175,22 @@ impl<V: Clone> LiveTable<V> {
     fn publish_as(&mut self, settings: Settings) -> Result<(), Error> {
         let Pending::Changes(changes) = &mut self.pending else { return self.publish_table(settings) };
         if changes.is_empty() {
+            self.collect();
             return Ok(());
         }
-        let spare = self.published.take_back(settings)?;
+        if self.spare.is_none() {
+            self.spare = self.published.take_back(settings)?;
+        }
         let copies = copies(changes);
-        let (mut next, caught_up) = match spare.and_then(|spare| Some((spare, self.missed.take()?))) {
-            Some((mut spare, missed)) => {
+        let (mut next, caught_up) = match (self.spare.take(), self.missed.take()) {
+            (Some(mut spare), Some(missed)) => {
                 let caught_up = spare.change(missed);
                 (spare, caught_up)
             }
-            None => (self.published.current().clone(), Ok(())),
+            (_, missed) => {
+                self.missed = missed;
+                (self.published.current().clone(), Ok(()))
+            }
         };
         let changed = next.change(copies);
         self.published.publish(next);
@@ -199,13 +209,49 @@ impl<V: Clone> LiveTable<V> {
             self.published.publish(*table);
         }
         // The table that was published until now cannot catch up.
-        let missed = self.missed.take();
-        drop((spare, missed));
+        let (other, missed) = (self.spare.take(), self.missed.take());
+        drop((spare, other, missed));
         Ok(())
     }
 }
 
-impl<V> LiveTable<V> {
+impl<V, F: Form<V>> LiveTable<V, F> {
+    /// Drops the values that were replaced or removed, as far as no reader can reach them. Returns
+    /// whether all are dropped; until then readers hold them up. Each publication does this for the
+    /// one before, and an empty one for the last. O(changes of the last publication).
+    ///
+    /// ```
+    /// use fibula::table::live::{LiveTable, Settings};
+    /// use fibula::{IpPrefix, Table};
+    /// use std::sync::Arc;
+    /// let (prefix, value) = ("192.0.2.0/24".parse::<IpPrefix>()?, Arc::new(7));
+    /// let mut live = LiveTable::new(Table::from([(prefix, Arc::clone(&value))]), Settings::default());
+    /// let mut reader = live.reader();
+    /// reader.guard();
+    /// live.remove(prefix);
+    /// live.publish()?;
+    /// assert!(!live.collect());
+    /// reader.rest();
+    /// assert!(live.collect());
+    /// assert_eq!(Arc::strong_count(&value), 1);
+    /// # Ok::<(), fibula::Error>(())
+    /// ```
+    pub fn collect(&mut self) -> bool {
+        if self.spare.is_none() {
+            self.spare = self.published.take_back(Settings::AT_ONCE).ok().flatten();
+        }
+        match (self.spare.take(), self.missed.take()) {
+            (Some(mut spare), Some(missed)) => {
+                let caught_up = spare.change(missed);
+                (self.spare, self.missed) = (Some(spare), Some(Vec::new()));
+                caught_up.unwrap_or_else(|panic| resume_unwind(panic));
+            }
+            // A copy that cannot catch up is of no use.
+            (_, missed) => self.missed = missed,
+        }
+        self.published.retired() == 0
+    }
+
     /// Takes in: insert a route, or replace the value of its prefix. O(1) amortised; after
     /// [`replace`](LiveTable::replace) that of [`Table::insert`].
     pub fn insert(&mut self, prefix: impl Into<IpPrefix>, value: V) {
@@ -240,14 +286,14 @@ impl<V> LiveTable<V> {
     /// assert_eq!((table.get(prefixes[0]), table.get(prefixes[1])), (None, Some(&"new")));
     /// # Ok::<(), fibula::Error>(())
     /// ```
-    pub fn replace(&mut self, table: Table<V>) {
+    pub fn replace(&mut self, table: Table<V, F>) {
         // Dropping values may panic, so it comes after.
         drop(std::mem::replace(&mut self.pending, Pending::Table(Box::new(table))));
     }
 
     /// Takes in: remove all routes. As [`replace`](LiveTable::replace) with an empty table.
     pub fn clear(&mut self) {
-        self.replace(Table::new());
+        self.replace(Table::default());
     }
 
     /// Drops what was taken in and not published: the next publication shows what is published now,
@@ -297,7 +343,7 @@ impl<V> LiveTable<V> {
     /// Returns the table that the next publication shows as a whole. `None` unless one was taken in
     /// by [`replace`](LiveTable::replace) or [`clear`](LiveTable::clear).
     #[must_use]
-    pub fn pending_table(&self) -> Option<&Table<V>> {
+    pub fn pending_table(&self) -> Option<&Table<V, F>> {
         match &self.pending {
             Pending::Changes(_) => None,
             Pending::Table(table) => Some(table),
@@ -306,13 +352,13 @@ impl<V> LiveTable<V> {
 
     /// Returns a new reader, which rests. O(readers).
     #[must_use]
-    pub fn reader(&self) -> TableReader<V> {
+    pub fn reader(&self) -> TableReader<V, F> {
         self.published.reader()
     }
 
     /// Returns the published table: without the changes that are pending.
     #[must_use]
-    pub fn published(&self) -> &Table<V> {
+    pub fn published(&self) -> &Table<V, F> {
         self.published.current()
     }
 
@@ -320,12 +366,12 @@ impl<V> LiveTable<V> {
     /// those that readers hold up.
     #[must_use]
     pub fn retired(&self) -> usize {
-        self.published.retired()
+        self.published.retired() + usize::from(self.spare.is_some())
     }
 }
 
 /// Takes the insertions in, in order.
-impl<P: Into<IpPrefix>, V> Extend<(P, V)> for LiveTable<V> {
+impl<P: Into<IpPrefix>, V, F: Form<V>> Extend<(P, V)> for LiveTable<V, F> {
     fn extend<I: IntoIterator<Item = (P, V)>>(&mut self, routes: I) {
         match &mut self.pending {
             Pending::Changes(changes) => {
@@ -337,7 +383,7 @@ impl<P: Into<IpPrefix>, V> Extend<(P, V)> for LiveTable<V> {
     }
 }
 
-impl<V> fmt::Debug for LiveTable<V> {
+impl<V, F: Form<V>> fmt::Debug for LiveTable<V, F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("LiveTable")
             .field("routes", &self.published().len())
@@ -363,7 +409,7 @@ fn copies<V: Clone>(changes: &mut Vec<Change<V>>) -> Vec<Change<V>> {
     copies
 }
 
-impl<V> Table<V> {
+impl<V, F: Form<V>> Table<V, F> {
     /// Carries out changes in order, and compiles once.
     ///
     /// # Errors
@@ -387,4 +433,4 @@ impl<V> Table<V> {
 }
 
 /// One thread's way to the published table.
-pub type TableReader<V> = ReaderOf<Table<V>>;
+pub type TableReader<V, F = PerRoute> = ReaderOf<Table<V, F>>;

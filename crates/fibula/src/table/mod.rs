@@ -2,14 +2,16 @@
 //! longest-prefix match at the speed of a compiled engine. The front door of this crate.
 //!
 //! ```text
-//!            IpAddr ──family──▶ engine ──index──▶ slot ──▶ (prefix, value)
-//! insert, remove ─────▶ Rib ──delta──▶ │             ▲
-//!                        └────────index of the slot──┘
+//!            IpAddr ──family──▶ engine ──next hop──▶ store ──▶ (prefix, value)
+//! insert, remove ─────▶ Rib ──delta──▶ │               ▲
+//!                        └───────────next hop──────────┘
 //! ```
 //! A table keeps three things for each family: the routes in order ([`Rib`](crate::Rib)), the
-//! engine that was compiled from them ([`Fib`](crate::Fib)), and one slot for each route with its
-//! prefix and value. The next hop of a route is the index of its slot. So a lookup walks no tree:
-//! the engine answers an index, and the slot has the rest.
+//! engine that was compiled from them ([`Fib`](crate::Fib)), and its values by next hop. The
+//! [`form`] of the table says which routes have a next hop in common: none, those with equal
+//! values and lengths ([`InternedTable`]), or those with equal values ([`ValueTable`]). So a lookup
+//! walks no tree: the engine answers a next hop, which leads to the value and to the length of the
+//! prefix.
 //!
 //! ```
 //! use fibula::{IpPrefix, Table};
@@ -34,9 +36,10 @@
 //!
 //! | | |
 //! | --- | --- |
-//! | `lookup` | that of the engine, and one read of the slot |
-//! | `lookup_batch` and its kin | the same, with the reads of many addresses overlapped |
-//! | `get`, a new value for a prefix | O(log n) |
+//! | `lookup` | that of the engine, and one read of the value; of a [`ValueTable`], a walk of the `Rib` too |
+//! | `lookup_value`, `contains` | that of the engine, and one read of the value or none |
+//! | `lookup_batch` and its kin | the same, with the reads for many addresses overlapped |
+//! | `get`, a new value for a prefix | O(log n); where equal values are stored once, also a change of the engine |
 //! | `insert` of a new prefix, `remove` | O(log n), and one change of the engine |
 //! | `collect`, `extend`, `retain` | O(log n) a route; the engine changes or is built once |
 //! | `iter`, `covering`, `covered` | as the [`Rib`](crate::Rib)'s |
@@ -48,13 +51,10 @@
 //! another engine costs clearly less for what it has become, and when the engine refuses a change.
 //! That costs O(1) a route amortised, as the growth of a vector does.
 //!
-//! [`PrefixSet`] is a table without values.
+//! [`PrefixSet`] is a [`ValueTable`] without values.
 //!
 //! # Limits
-//! A family has at most 2^32 - 2 routes: one more panics. Each route has a next hop of its own, so
-//! equal values do not merge in the engine. Where a table of a million routes has a dozen next
-//! hops, a [`Rib`](crate::Rib), a [`Fib`](crate::Fib) and [`NextHops`](crate::NextHops) make a
-//! smaller engine.
+//! A family has at most 2^32 - 2 next hops: one more panics.
 //!
 //! # Threads
 //! Lookups take `&self` and run on any number of threads; changes take `&mut self`.
@@ -63,10 +63,12 @@
 mod addresses;
 mod algebra;
 mod batch;
+mod classes;
 mod collect;
 #[doc(hidden)]
 pub mod compiled;
 mod entry;
+pub mod form;
 mod half;
 pub(crate) mod ip_prefix;
 #[cfg(feature = "ipnet")]
@@ -78,8 +80,10 @@ mod nested;
 mod serde;
 mod set;
 mod slots;
+mod store;
 
 pub use entry::{Entry, OccupiedEntry, VacantEntry};
+use form::{Form, Interned, PerRoute, ValuesAlone};
 pub use iter::{IntoIter, IntoKeys, IntoValues, Iter, IterMut, Keys, Values, ValuesMut};
 pub use set::PrefixSet;
 
@@ -87,7 +91,9 @@ use crate::Prefix;
 use crate::memory::Memory;
 use half::Half;
 use ip_prefix::IpPrefix;
+use std::hash::Hash;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use store::Store;
 
 /// A map from prefixes of both families to values, with longest-prefix match; see the [module
 /// page](self).
@@ -95,13 +101,23 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 /// Prefixes are anything that converts to [`IpPrefix`]: [`Prefix<u32>`](crate::Prefix),
 /// [`Prefix<u128>`](crate::Prefix), an address (its host prefix), with the feature `ipnet` also
 /// `IpNet`, `Ipv4Net` and `Ipv6Net`. Addresses are anything that converts to [`IpAddr`].
-pub struct Table<V> {
-    ipv4: Half<u32, V>,
-    ipv6: Half<u128, V>,
+///
+/// The second parameter is the [`form`] of the table: how it keeps values, and what costs least.
+pub struct Table<V, F: Form<V> = PerRoute> {
+    ipv4: Half<u32, F::Store>,
+    ipv6: Half<u128, F::Store>,
 }
 
+/// A [`Table`] that stores equal values once, for next hops and the like; see [`Interned`].
+pub type InternedTable<V> = Table<V, Interned>;
+
+/// A [`Table`] that stores equal values once and whose engine answers the value alone: the smallest
+/// and the fastest for [`lookup_value`](Table::lookup_value) and [`contains`](Table::contains); see
+/// [`ValuesAlone`].
+pub type ValueTable<V> = Table<V, ValuesAlone>;
+
 impl<V> Table<V> {
-    /// Returns an empty table. Allocates nothing.
+    /// Returns an empty table. Allocates nothing. [`Table::default`] is one of any form.
     #[must_use]
     pub fn new() -> Self {
         Self { ipv4: Half::new(), ipv6: Half::new() }
@@ -117,10 +133,67 @@ impl<V> Table<V> {
 
     /// Reserves slots for `ipv4` and `ipv6` more routes.
     pub fn reserve(&mut self, ipv4: usize, ipv6: usize) {
-        self.ipv4.slots.reserve(ipv4);
-        self.ipv6.slots.reserve(ipv6);
+        self.ipv4.store.reserve(ipv4);
+        self.ipv6.store.reserve(ipv6);
     }
 
+    /// Keeps the routes for which `keep` returns true, and removes the others. Calls `keep` in
+    /// order. If it panics, no route is removed.
+    ///
+    /// ```
+    /// use fibula::{IpPrefix, Table};
+    /// let mut table = Table::from([([10, 0, 0, 0], 8), ([10, 1, 0, 0], 16)].map(|(address, len)| {
+    ///     (IpPrefix::new(address, len).unwrap(), len)
+    /// }));
+    /// table.retain(|prefix, _| prefix.len() > 8);
+    /// assert_eq!(table.len(), 1);
+    /// ```
+    pub fn retain(&mut self, mut keep: impl FnMut(IpPrefix, &mut V) -> bool) {
+        let ipv4 = self.ipv4.rejected_mut(|prefix, value| keep(prefix.into(), value));
+        let ipv6 = self.ipv6.rejected_mut(|prefix, value| keep(prefix.into(), value));
+        self.remove_all(ipv4, ipv6);
+    }
+
+    /// Returns the value of exactly this prefix, to change it.
+    #[must_use]
+    pub fn get_mut(&mut self, prefix: impl Into<IpPrefix>) -> Option<&mut V> {
+        match prefix.into() {
+            IpPrefix::V4(prefix) => self.ipv4.get_mut(prefix),
+            IpPrefix::V6(prefix) => self.ipv6.get_mut(prefix),
+        }
+    }
+
+    /// Returns the entry of a prefix, to look at it and change it with one search.
+    pub fn entry(&mut self, prefix: impl Into<IpPrefix>) -> Entry<'_, V> {
+        Entry::of(self, prefix.into())
+    }
+
+    /// Returns the longest matching prefix of an address, and its value to change.
+    #[inline]
+    #[must_use]
+    pub fn lookup_mut(&mut self, address: impl Into<IpAddr>) -> Option<(IpPrefix, &mut V)> {
+        match address.into() {
+            IpAddr::V4(address) => {
+                self.ipv4.lookup_mut(address.to_bits()).map(|(prefix, value)| (prefix.into(), value))
+            }
+            IpAddr::V6(address) => {
+                self.ipv6.lookup_mut(address.to_bits()).map(|(prefix, value)| (prefix.into(), value))
+            }
+        }
+    }
+}
+
+impl<V: Clone + Eq + Hash, const LENGTHS: bool> Table<V, Interned<LENGTHS>> {
+    /// Keeps the routes for which `keep` returns true, and removes the others. Calls `keep` in
+    /// order. If it panics, no route is removed.
+    pub fn retain(&mut self, mut keep: impl FnMut(IpPrefix, &V) -> bool) {
+        let ipv4 = self.ipv4.rejected(|prefix, value| keep(prefix.into(), value));
+        let ipv6 = self.ipv6.rejected(|prefix, value| keep(prefix.into(), value));
+        self.remove_all(ipv4, ipv6);
+    }
+}
+
+impl<V, F: Form<V>> Table<V, F> {
     /// Returns the number of routes.
     #[must_use]
     pub fn len(&self) -> usize {
@@ -173,33 +246,20 @@ impl<V> Table<V> {
         }
     }
 
+    fn remove_all(&mut self, ipv4: Vec<Prefix<u32>>, ipv6: Vec<Prefix<u128>>) {
+        let (mut editing_ipv4, mut editing_ipv6) = (self.ipv4.edit(), self.ipv6.edit());
+        for prefix in ipv4 {
+            editing_ipv4.remove(prefix);
+        }
+        for prefix in ipv6 {
+            editing_ipv6.remove(prefix);
+        }
+    }
+
     /// Removes all routes.
     pub fn clear(&mut self) {
         // The table is empty before any value is dropped, which may panic.
         drop(std::mem::take(self));
-    }
-
-    /// Keeps the routes for which `keep` returns true, and removes the others. Calls `keep` in
-    /// order. If it panics, no route is removed.
-    ///
-    /// ```
-    /// use fibula::{IpPrefix, Table};
-    /// let mut table = Table::from([([10, 0, 0, 0], 8), ([10, 1, 0, 0], 16)].map(|(address, len)| {
-    ///     (IpPrefix::new(address, len).unwrap(), len)
-    /// }));
-    /// table.retain(|prefix, _| prefix.len() > 8);
-    /// assert_eq!(table.len(), 1);
-    /// ```
-    pub fn retain(&mut self, mut keep: impl FnMut(IpPrefix, &mut V) -> bool) {
-        let rejected_ipv4 = self.ipv4.rejected(|prefix, value| keep(prefix.into(), value));
-        let rejected_ipv6 = self.ipv6.rejected(|prefix, value| keep(prefix.into(), value));
-        let (mut ipv4, mut ipv6) = (self.ipv4.edit(), self.ipv6.edit());
-        for prefix in rejected_ipv4 {
-            ipv4.remove(prefix);
-        }
-        for prefix in rejected_ipv6 {
-            ipv6.remove(prefix);
-        }
     }
 
     /// Returns the value of exactly this prefix.
@@ -211,24 +271,10 @@ impl<V> Table<V> {
         }
     }
 
-    /// Returns the value of exactly this prefix, to change it.
-    #[must_use]
-    pub fn get_mut(&mut self, prefix: impl Into<IpPrefix>) -> Option<&mut V> {
-        match prefix.into() {
-            IpPrefix::V4(prefix) => self.ipv4.get_mut(prefix),
-            IpPrefix::V6(prefix) => self.ipv6.get_mut(prefix),
-        }
-    }
-
     /// Returns whether the table has exactly this prefix.
     #[must_use]
     pub fn contains_key(&self, prefix: impl Into<IpPrefix>) -> bool {
         self.get(prefix).is_some()
-    }
-
-    /// Returns the entry of a prefix, to look at it and change it with one search.
-    pub fn entry(&mut self, prefix: impl Into<IpPrefix>) -> Entry<'_, V> {
-        Entry::of(self, prefix.into())
     }
 
     /// Returns the longest matching prefix of an address, and its value.
@@ -281,32 +327,24 @@ impl<V> Table<V> {
         self.ipv6.lookup(address.into().to_bits())
     }
 
-    /// Returns the longest matching prefix of an address, and its value to change.
-    #[inline]
-    #[must_use]
-    pub fn lookup_mut(&mut self, address: impl Into<IpAddr>) -> Option<(IpPrefix, &mut V)> {
-        match address.into() {
-            IpAddr::V4(address) => {
-                self.ipv4.lookup_mut(address.to_bits()).map(|(prefix, value)| (prefix.into(), value))
-            }
-            IpAddr::V6(address) => {
-                self.ipv6.lookup_mut(address.to_bits()).map(|(prefix, value)| (prefix.into(), value))
-            }
-        }
-    }
-
     /// Returns the value of the longest matching prefix of an address.
     #[inline]
     #[must_use]
     pub fn lookup_value(&self, address: impl Into<IpAddr>) -> Option<&V> {
-        self.lookup(address).map(|(_, value)| value)
+        match address.into() {
+            IpAddr::V4(address) => self.ipv4.lookup_value(address.to_bits()),
+            IpAddr::V6(address) => self.ipv6.lookup_value(address.to_bits()),
+        }
     }
 
-    /// Returns whether any prefix matches an address.
+    /// Returns whether any prefix matches an address. Reads no value.
     #[inline]
     #[must_use]
     pub fn contains(&self, address: impl Into<IpAddr>) -> bool {
-        self.lookup(address).is_some()
+        match address.into() {
+            IpAddr::V4(address) => self.ipv4.compiled.lookup(address.to_bits()).is_some(),
+            IpAddr::V6(address) => self.ipv6.compiled.lookup(address.to_bits()).is_some(),
+        }
     }
 
     /// Returns the names of the engines that were chosen for IPv4 and IPv6. `None` for a family

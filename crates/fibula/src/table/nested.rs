@@ -1,8 +1,9 @@
 //! Routes by how they nest: what covers a prefix, and what it covers.
 
+use super::form::Form;
 use super::{IpPrefix, Table};
 
-impl<V> Table<V> {
+impl<V, F: Form<V>> Table<V, F> {
     /// Returns the routes that cover `prefix`, itself included, longest first. With an address as
     /// `prefix`, these are all routes that match it.
     ///

@@ -1,6 +1,7 @@
 //! Serialization: a prefix as its text, a table as a map from that text to the value, a next hop as
 //! its index.
 
+use super::form::Form;
 use crate::{Address, IpPrefix, NextHop, Prefix, Table};
 use serde::de::{self, Deserialize, Deserializer, MapAccess, Visitor};
 use serde::ser::{Serialize, Serializer};
@@ -44,14 +45,14 @@ impl<'de> Deserialize<'de> for NextHop {
     }
 }
 
-impl<V: Serialize> Serialize for Table<V> {
+impl<V: Serialize, F: Form<V>> Serialize for Table<V, F> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_map(self)
     }
 }
 
 /// Compiles once. Of several entries with the same prefix the last is kept.
-impl<'de, V: Deserialize<'de>> Deserialize<'de> for Table<V> {
+impl<'de, V: Deserialize<'de>, F: Form<V>> Deserialize<'de> for Table<V, F> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_map(Entries(PhantomData))
     }
@@ -73,16 +74,16 @@ impl<P: FromStr<Err = crate::Error>> Visitor<'_> for Text<P> {
 }
 
 /// Reads the entries of a table.
-struct Entries<V>(PhantomData<V>);
+struct Entries<T>(PhantomData<T>);
 
-impl<'de, V: Deserialize<'de>> Visitor<'de> for Entries<V> {
-    type Value = Table<V>;
+impl<'de, V: Deserialize<'de>, F: Form<V>> Visitor<'de> for Entries<Table<V, F>> {
+    type Value = Table<V, F>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a map from prefixes to values")
     }
 
-    fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<Table<V>, M::Error> {
+    fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<Self::Value, M::Error> {
         // What the input says of its size is not trusted: the vector grows with what is read.
         let mut routes: Vec<(IpPrefix, V)> = Vec::new();
         while let Some(route) = map.next_entry()? {

@@ -1,13 +1,15 @@
 //! [`PrefixSet`]: prefixes of both families without values.
 
-use super::{IntoKeys, IpPrefix, Keys, Table};
+#[cfg(doc)]
+use super::Table;
+use super::{IntoKeys, IpPrefix, Keys, ValueTable};
 use crate::Prefix;
 use crate::rib::AddressSet;
 use std::fmt;
 use std::net::IpAddr;
 use std::ops::RangeInclusive;
 
-/// A set of prefixes of both families, with longest-prefix match: a [`Table`] without values.
+/// A set of prefixes of both families, with longest-prefix match: a [`ValueTable`] without values.
 ///
 /// A set is seen in two ways. As a set of prefixes, each is one element: [`insert`](Self::insert),
 /// [`contains_prefix`](Self::contains_prefix), [`union`](Self::union) and its kin. As the set of
@@ -30,7 +32,7 @@ use std::ops::RangeInclusive;
 /// # Ok::<(), fibula::Error>(())
 /// ```
 #[derive(Clone, Default, PartialEq, Eq)]
-pub struct PrefixSet(Table<()>);
+pub struct PrefixSet(ValueTable<()>);
 
 impl PrefixSet {
     /// Returns an empty set. Allocates nothing.
@@ -59,7 +61,7 @@ impl PrefixSet {
 
     /// Returns the set as a table.
     #[must_use]
-    pub fn as_table(&self) -> &Table<()> {
+    pub fn as_table(&self) -> &ValueTable<()> {
         &self.0
     }
 
@@ -101,7 +103,7 @@ impl PrefixSet {
 
     /// Keeps the prefixes for which `keep` returns true; see [`Table::retain`].
     pub fn retain(&mut self, mut keep: impl FnMut(IpPrefix) -> bool) {
-        self.0.retain(|prefix, ()| keep(prefix));
+        self.0.retain(|prefix, &()| keep(prefix));
     }
 
     /// Returns whether exactly this prefix is an element. O(log n).
@@ -117,7 +119,9 @@ impl PrefixSet {
         self.0.contains(address)
     }
 
-    /// Returns the longest matching prefix of an address.
+    /// Returns the longest matching prefix of an address. A walk of the routes, O(b log n): see
+    /// [`Rib`](crate::Rib). An [`InternedTable`](super::InternedTable) of `()` answers it as fast as
+    /// any.
     #[inline]
     #[must_use]
     pub fn lookup(&self, address: impl Into<IpAddr>) -> Option<IpPrefix> {

@@ -1,8 +1,8 @@
-//! [`Slots`]: prefixes and values by index. The index is the next hop of the route, so a lookup
-//! leads here at once.
+//! [`Slots`]: values by index. The index is what an engine answers, so a lookup leads here at once.
 
+use super::store::Store;
 use crate::arch::prefetch;
-use crate::{Address, NextHop, Prefix};
+use crate::{Address, NextHop, Prefix, Rib};
 
 /// The most routes of one family: one for each 32-bit index except 0, which says "no route", and
 /// the greatest.
@@ -24,63 +24,61 @@ enum Slot<V> {
     Free(NextHop),
 }
 
-/// The routes of one family. The route of index `i` is stored in slot `i - 1`.
+/// Values by index. The value of index `i` is stored in slot `i - 1`, beside the length of a prefix
+/// that leads to it.
 #[derive(Clone, Debug)]
-pub(super) struct Slots<A, V> {
+pub struct Slots<V> {
     values: Vec<Slot<V>>,
-    /// The first address of each slot's prefix. Lookups do not read it: fewer cache lines hold the
-    /// slots without it.
-    firsts: Vec<A>,
     /// The first free slot, which leads to the others.
     free: NextHop,
 }
 
-impl<A: Address, V> Slots<A, V> {
-    pub(super) const fn new() -> Self {
-        Self { values: Vec::new(), firsts: Vec::new(), free: NextHop::NONE }
+impl<V> Default for Slots<V> {
+    fn default() -> Self {
+        Self { values: Vec::new(), free: NextHop::NONE }
     }
+}
 
-    pub(super) fn with_capacity(count: usize) -> Self {
-        let mut slots = Self::new();
-        slots.reserve(count);
-        slots
-    }
-
-    pub(super) fn reserve(&mut self, count: usize) {
-        self.values.reserve(count);
-        self.firsts.reserve(count);
-    }
-
-    /// Returns the number of routes. O(slots).
+impl<V> Slots<V> {
+    /// Returns the number of slots in use. O(slots).
     pub(super) fn used(&self) -> usize {
         self.values.iter().filter(|slot| matches!(slot, Slot::Used { .. })).count()
     }
 
     /// Returns the bytes allocated, without what values own elsewhere.
     pub(super) fn bytes(&self) -> usize {
-        self.values.capacity() * size_of::<Slot<V>>() + self.firsts.capacity() * size_of::<A>()
+        self.values.capacity() * size_of::<Slot<V>>()
     }
 
-    /// Stores a route in a free slot, and returns its index. O(1) amortised.
+    /// Returns the index that the next value gets.
     ///
     /// # Panics
-    /// If [`MOST`] routes are stored.
-    pub(super) fn insert(&mut self, prefix: Prefix<A>, value: V) -> NextHop {
-        let used = Slot::Used { len: prefix.len(), value };
+    /// If there are [`MOST`] values.
+    pub(super) fn next(&self) -> NextHop {
         if self.free.is_some() {
-            let index = self.free;
-            self.firsts[position(index)] = prefix.first();
-            let slot = &mut self.values[position(index)];
-            if let Slot::Free(next) = *slot {
-                self.free = next;
-            }
-            *slot = used;
-            return index;
+            return self.free;
         }
         assert!(self.values.len() < MOST, "a table holds at most {MOST} routes of a family");
-        self.values.push(used);
-        self.firsts.push(prefix.first());
-        NextHop(self.values.len() as u32)
+        NextHop(self.values.len() as u32 + 1)
+    }
+
+    /// Stores a value in a free slot, and returns its index. O(1) amortised.
+    ///
+    /// # Panics
+    /// As [`Slots::next`].
+    pub(super) fn insert(&mut self, len: u8, value: V) -> NextHop {
+        let index = self.next();
+        let used = Slot::Used { len, value };
+        match self.values.get_mut(position(index)) {
+            Some(slot) => {
+                if let Slot::Free(next) = *slot {
+                    self.free = next;
+                }
+                *slot = used;
+            }
+            None => self.values.push(used),
+        }
+        index
     }
 
     /// Frees a slot, and returns its value. `None` if it is free already.
@@ -100,62 +98,45 @@ impl<A: Address, V> Slots<A, V> {
     /// Returns the value of an index. `None` for [`NextHop::NONE`] and for a free slot. O(1).
     #[inline]
     pub(super) fn value(&self, index: NextHop) -> Option<&V> {
+        self.class(index).map(|(_, value)| value)
+    }
+
+    /// Returns the length and the value of an index. `None` as of [`Slots::value`]. O(1).
+    #[inline]
+    pub(super) fn class(&self, index: NextHop) -> Option<(u8, &V)> {
         match self.values.get(position(index))? {
-            Slot::Used { value, .. } => Some(value),
+            Slot::Used { len, value } => Some((*len, value)),
             Slot::Free(_) => None,
         }
     }
 
-    /// As [`Slots::value`], to change it.
+    /// As [`Slots::class`], with the value to change.
     #[inline]
-    pub(super) fn value_mut(&mut self, index: NextHop) -> Option<&mut V> {
+    pub(super) fn class_mut(&mut self, index: NextHop) -> Option<(u8, &mut V)> {
         match self.values.get_mut(position(index))? {
-            Slot::Used { value, .. } => Some(value),
+            Slot::Used { len, value } => Some((*len, value)),
             Slot::Free(_) => None,
         }
     }
 
-    /// Returns the route of an index. `None` as of [`Slots::value`]. O(1).
+    /// Returns the route of an index whose prefix contains `address`. `None` as of
+    /// [`Slots::value`]. O(1).
     #[inline]
-    pub(super) fn get(&self, index: NextHop) -> Option<(Prefix<A>, &V)> {
-        self.matching(index, *self.firsts.get(position(index))?)
+    pub(super) fn matching<A: Address>(&self, index: NextHop, address: A) -> Option<(Prefix<A>, &V)> {
+        self.class(index).map(|(len, value)| (Prefix::containing(address, len), value))
     }
 
-    /// As [`Slots::get`], for an index whose prefix contains `address`. Reads the slot alone.
+    /// Calls `found` for each of `indices` with its position, with the slots of the next prefetched.
     #[inline]
-    pub(super) fn matching(&self, index: NextHop, address: A) -> Option<(Prefix<A>, &V)> {
-        match self.values.get(position(index))? {
-            Slot::Used { len, value } => Some((Prefix::containing(address, *len), value)),
-            Slot::Free(_) => None,
-        }
-    }
-
-    /// As [`Slots::matching`], with the value to change.
-    #[inline]
-    pub(super) fn matching_mut(&mut self, index: NextHop, address: A) -> Option<(Prefix<A>, &mut V)> {
-        match self.values.get_mut(position(index))? {
-            Slot::Used { len, value } => Some((Prefix::containing(address, *len), value)),
-            Slot::Free(_) => None,
-        }
-    }
-
-    /// Calls `found` with the position and the route of each of `indices`, whose prefix contains
-    /// the address at the same position.
-    #[inline]
-    pub(super) fn matching_all<'s>(
-        &'s self,
-        indices: &[NextHop],
-        addresses: &[A],
-        mut found: impl FnMut(usize, Option<(Prefix<A>, &'s V)>),
-    ) {
+    pub(super) fn for_each(&self, indices: &[NextHop], mut found: impl FnMut(usize, NextHop)) {
         for &index in indices.iter().take(AHEAD) {
             prefetch(&self.values, position(index));
         }
-        for (at, (&index, &address)) in indices.iter().zip(addresses).enumerate() {
+        for (at, &index) in indices.iter().enumerate() {
             if let Some(&index) = indices.get(at + AHEAD) {
                 prefetch(&self.values, position(index));
             }
-            found(at, self.matching(index, address));
+            found(at, index);
         }
     }
 
@@ -166,6 +147,62 @@ impl<A: Address, V> Slots<A, V> {
             Slot::Free(_) => None,
         };
         self.values.iter_mut().map(value).collect()
+    }
+}
+
+/// A slot for each route, whose index is the route's next hop.
+impl<V> Store for Slots<V> {
+    type Value = V;
+
+    fn new() -> Self {
+        Self::default()
+    }
+
+    fn reserve(&mut self, routes: usize) {
+        self.values.reserve(routes);
+    }
+
+    fn add(&mut self, len: u8, value: V) -> NextHop {
+        self.insert(len, value)
+    }
+
+    fn replace(&mut self, before: NextHop, _len: u8, value: V) -> (NextHop, V) {
+        let (_, was) = self.class_mut(before).expect("a route has a value");
+        (before, std::mem::replace(was, value))
+    }
+
+    fn release(&mut self, next_hop: NextHop) -> Option<V> {
+        self.remove(next_hop)
+    }
+
+    fn remove(&mut self, next_hop: NextHop) -> Option<V> {
+        Self::remove(self, next_hop)
+    }
+
+    fn slots(&self) -> &Self {
+        self
+    }
+
+    #[inline]
+    fn matching<A: Address>(&self, _rib: &Rib<A>, next_hop: NextHop, address: A) -> Option<(Prefix<A>, &V)> {
+        self.matching(next_hop, address)
+    }
+
+    fn bytes(&self) -> usize {
+        self.bytes()
+    }
+
+    fn validate<A: Address>(&self, rib: &Rib<A>) -> Result<(), String> {
+        for route in rib {
+            let found = self.class(route.next_hop).map(|(len, _)| len);
+            if found != Some(route.prefix.len()) {
+                return Err(format!("{} leads to the slot of a /{found:?}", route.prefix));
+            }
+        }
+        if self.used() != rib.len() {
+            return Err(format!("{} routes in {} slots", rib.len(), self.used()));
+        }
+        Ok(())
     }
 }
 
@@ -181,19 +218,16 @@ mod tests {
 
     #[test]
     fn freed_slots_are_reused_before_new_ones() {
-        let prefix = Prefix::<u32>::ALL;
-        let mut slots = Slots::new();
-        let indices = ["a", "b", "c"].map(|value| slots.insert(prefix, value));
+        let mut slots = Slots::default();
+        let indices = ["a", "b", "c"].map(|value| slots.insert(24, value));
         assert_eq!(indices, [1, 2, 3].map(NextHop));
         assert_eq!((slots.remove(NextHop(2)), slots.remove(NextHop(2))), (Some("b"), None));
         assert_eq!(slots.remove(NextHop(1)), Some("a"));
-        assert_eq!(
-            (slots.get(NextHop(1)), slots.get(NextHop::NONE), slots.get(NextHop(4))),
-            (None, None, None)
-        );
-        let again = ["d", "e", "f"].map(|value| slots.insert(prefix, value));
+        let none = [NextHop(1), NextHop::NONE, NextHop(4)].map(|index| slots.value(index));
+        assert_eq!(none, [None; 3]);
+        let again = ["d", "e", "f"].map(|value| slots.insert(24, value));
         assert_eq!(again, [1, 2, 4].map(NextHop));
-        assert_eq!(slots.get(NextHop(3)), Some((prefix, &"c")));
+        assert_eq!(slots.class(NextHop(3)), Some((24, &"c")));
     }
 
     #[test]

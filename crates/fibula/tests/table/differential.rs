@@ -1,31 +1,34 @@
 //! Random operations on two tables, each compared with what it is by definition: on a map of
-//! prefixes in which everything is a walk over all.
+//! prefixes in which everything is a walk over all. Tables of each form take them.
 //!
 //! `FIBULA_OPERATIONS=1000000 cargo test -p fibula --test table differential` runs a million of
 //! each family.
 
+mod forms;
 mod questions;
 mod truth;
 
 use fastrand::Rng;
+use fibula::table::form::{Interned, PerRoute, ValuesAlone};
 use fibula::{Family, IpPrefix, Table};
+use forms::Changed;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use truth::{Truth, parts};
 
 /// Two tables, and what is in them.
-struct Pair {
+struct Pair<F: Changed> {
     rng: Rng,
     /// The family of all prefixes, or none if they are of both.
     family: Option<Family>,
-    table: Table<u64>,
+    table: Table<u64, F>,
     truth: Truth,
-    other: Table<u64>,
+    other: Table<u64, F>,
     other_truth: Truth,
 }
 
-impl Pair {
+impl<F: Changed> Pair<F> {
     fn new(family: Option<Family>) -> Self {
-        let (rng, table, other) = (Rng::with_seed(47), Table::new(), Table::new());
+        let (rng, table, other) = (Rng::with_seed(47), Table::default(), Table::default());
         Self { rng, family, table, truth: Truth::new(), other, other_truth: Truth::new() }
     }
 
@@ -75,26 +78,28 @@ impl Pair {
             4..6 => assert_eq!(table.remove(prefix), truth.remove(&prefix)),
             6 => {
                 let expected = truth.entry(prefix).and_modify(|before| *before += 1).or_insert(value);
-                assert_eq!(table.entry(prefix).and_modify(|before| *before += 1).or_insert(value), expected);
+                assert_eq!(F::add_or_insert(table, prefix, value), *expected);
             }
             7 => {
-                let (found, expected) = (table.get_mut(prefix), truth.get_mut(&prefix));
-                assert_eq!(found, expected);
-                found.into_iter().chain(expected).for_each(|value| *value += 1);
+                let expected = truth.get_mut(&prefix).map(|value| {
+                    *value += 1;
+                    *value
+                });
+                assert_eq!(F::add(table, prefix), expected);
             }
             8 => {
-                let found = table.lookup_mut(prefix.last());
-                let expected = truth::lookup(truth, prefix.last()).map(|(prefix, _)| prefix);
-                assert_eq!(found.as_ref().map(|(prefix, _)| *prefix), expected);
-                if let (Some((_, value)), Some(prefix)) = (found, expected) {
-                    *value += 1;
-                    truth.insert(prefix, *value);
+                let expected = truth::lookup(truth, prefix.last());
+                assert_eq!(F::add_to_match(table, prefix.last()), expected.map(|(prefix, _)| prefix));
+                if let Some((prefix, value)) = expected {
+                    truth.insert(prefix, value + 1);
                 }
             }
             9 => {
                 let by = self.rng.u64(1..3);
-                table.values_mut().chain(truth.values_mut()).for_each(|value| *value = (*value + by) % 4);
-                assert!(table.iter_mut().map(|(prefix, _)| prefix).eq(truth.keys().copied()));
+                F::change_all(table, |value| (value + by) % 4);
+                for value in truth.values_mut() {
+                    *value = (*value + by) % 4;
+                }
             }
             10 => {
                 let routes = self.routes();
@@ -104,7 +109,7 @@ impl Pair {
             11 => std::mem::swap(table, &mut self.other),
             12 => {
                 let divisor = self.rng.u64(2..4);
-                table.retain(|_, value| *value % divisor != 0);
+                F::retain(table, |_, value| value % divisor != 0);
                 truth.retain(|_, value| *value % divisor != 0);
             }
             13 => {
@@ -114,7 +119,7 @@ impl Pair {
             }
             14 => self.exclude(prefix),
             _ if self.rng.u8(..16) > 0 => {
-                table.retain(|prefix, _| prefix.len() % 2 == 0);
+                F::retain(table, |prefix, _| prefix.len() % 2 == 0);
                 truth.retain(|prefix, _| prefix.len() % 2 == 0);
             }
             15 => {
@@ -165,9 +170,9 @@ impl Pair {
     }
 }
 
-fn run(family: Option<Family>) {
+fn run<F: Changed>(family: Option<Family>) {
     let operations = std::env::var("FIBULA_OPERATIONS").map_or(5_000, |text| text.parse().unwrap());
-    let mut pair = Pair::new(family);
+    let mut pair = Pair::<F>::new(family);
     for at in 0..operations {
         if pair.rng.bool() {
             pair.change();
@@ -180,17 +185,31 @@ fn run(family: Option<Family>) {
     }
 }
 
-#[test]
-fn ipv4_operations_are_what_they_are_by_definition() {
-    run(Some(Family::Ipv4));
+macro_rules! by_definition {
+    ($($name:ident $form:ty;)*) => {
+        $(mod $name {
+            use super::*;
+
+            #[test]
+            fn ipv4_operations_are_what_they_are_by_definition() {
+                run::<$form>(Some(Family::Ipv4));
+            }
+
+            #[test]
+            fn ipv6_operations_are_what_they_are_by_definition() {
+                run::<$form>(Some(Family::Ipv6));
+            }
+
+            #[test]
+            fn operations_of_both_families_are_what_they_are_by_definition() {
+                run::<$form>(None);
+            }
+        })*
+    };
 }
 
-#[test]
-fn ipv6_operations_are_what_they_are_by_definition() {
-    run(Some(Family::Ipv6));
-}
-
-#[test]
-fn operations_of_both_families_are_what_they_are_by_definition() {
-    run(None);
+by_definition! {
+    per_route PerRoute;
+    interned Interned;
+    values_alone ValuesAlone;
 }

@@ -3,10 +3,14 @@
 
 use crate::model::prefixes;
 use crate::{Model, assert_lookups, assert_same, own, prefix};
+use fibula::table::form::{Form, Interned, PerRoute, ValuesAlone};
 use fibula::table::live::{LiveTable, Settings, TableReader};
 use fibula::{ErrorKind, IpPrefix, Table};
 use proptest::prelude::*;
+use std::any::TypeId;
+use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicIsize, Ordering};
 use std::time::Duration;
 
 const READERS: usize = 3;
@@ -161,4 +165,77 @@ fn both_ends_go_where_the_values_may() {
     fn goes_anywhere<T: Send + Sync>() {}
     goes_anywhere::<LiveTable<String>>();
     goes_anywhere::<TableReader<String>>();
+}
+
+/// A value that counts those of its kind.
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct Counted(u32);
+
+static COUNTED: AtomicIsize = AtomicIsize::new(0);
+
+impl Counted {
+    fn new(value: u32) -> Self {
+        COUNTED.fetch_add(1, Ordering::Relaxed);
+        Self(value)
+    }
+}
+
+impl Clone for Counted {
+    fn clone(&self) -> Self {
+        Self::new(self.0)
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        COUNTED.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// Publishes random changes. After each collection there are as many values as the two copies have.
+fn counted<F: Form<Counted, Store: Clone> + 'static>() {
+    let host = |last: u8| IpPrefix::host([10, 0, 0, last]);
+    let mut rng = fastrand::Rng::with_seed(2);
+    let mut live = LiveTable::<Counted, F>::new(Table::default(), Settings::default());
+    let (mut reader, holder) = (live.reader(), live.reader());
+    for round in 0..300 {
+        for _ in 0..rng.usize(..6) {
+            match rng.u8(..3) {
+                0 => live.remove(host(rng.u8(..16))),
+                _ => live.insert(host(rng.u8(..16)), Counted::new(rng.u32(..4))),
+            }
+        }
+        if round % 50 == 49 {
+            live.replace(std::iter::once((host(1), Counted::new(1))).collect());
+        }
+        reader.guard();
+        let is_held_up = live.pending() > 0;
+        live.publish().unwrap();
+        assert_eq!(live.collect(), !is_held_up, "round {round}");
+        reader.rest();
+        live.publish().unwrap();
+        let distinct: BTreeSet<u32> = live.published().values().map(|value| value.0).collect();
+        let values = if TypeId::of::<F>() == TypeId::of::<PerRoute>() {
+            live.published().len()
+        } else {
+            distinct.len()
+        };
+        let copies = 1 + isize::try_from(live.retired()).unwrap();
+        assert_eq!(
+            COUNTED.load(Ordering::Relaxed),
+            copies * isize::try_from(values).unwrap(),
+            "round {round}"
+        );
+    }
+    drop(live);
+    assert_eq!(holder.clone().guard().iter().count(), reader.guard().iter().count());
+    drop((reader, holder));
+    assert_eq!(COUNTED.load(Ordering::Relaxed), 0);
+}
+
+#[test]
+fn removed_values_are_dropped_as_soon_as_no_reader_can_reach_them() {
+    counted::<PerRoute>();
+    counted::<Interned>();
+    counted::<ValuesAlone>();
 }

@@ -72,7 +72,7 @@ fn whichever_clone_panics_all_other_changes_are_published() {
             let first = u32::from(version).saturating_sub(2);
             assert_eq!(seen(&mut reader), (first..=version.into()).collect::<Vec<_>>());
         }
-        assert!(count > 9, "{count}");
+        assert!(count >= 9, "{count}");
     }
 }
 

@@ -1,7 +1,7 @@
 //! Every method that reads.
 
-use super::Pair;
 use super::truth::{Truth, distance, lookup, parts};
+use super::{Changed, Pair};
 use fibula::{IpPrefix, NextHop, PrefixSet, Table};
 use std::net::IpAddr;
 
@@ -20,7 +20,7 @@ fn set_of(truth: &Truth) -> PrefixSet {
     truth.keys().copied().collect()
 }
 
-impl Pair {
+impl<F: Changed> Pair<F> {
     pub(super) fn question(&mut self) {
         let prefix = self.prefix();
         // What compiles tables is rare.
@@ -58,21 +58,29 @@ impl Pair {
             }
         }
         let (mut matches, mut indices) = (vec![None; ipv4.len()], vec![NextHop(7); ipv4.len()]);
+        let mut values = vec![None; ipv4.len()];
+        self.table.lookup_values_ipv4(&ipv4, &mut values);
         self.table.lookup_batch_ipv4(&ipv4, &mut matches);
+        assert!(values.into_iter().eq(matches.iter().map(|found| found.map(|(_, value)| value))));
         self.table.lookup_indices_ipv4(&ipv4, &mut indices);
         for ((address, found), index) in ipv4.into_iter().zip(matches).zip(indices) {
             let expected = lookup(&self.truth, address.into());
             assert_eq!(self.table.lookup_ipv4(address), found);
-            assert_eq!(self.table.get_index_ipv4(index), found);
+            assert_eq!(self.table.get_index_ipv4(index, address), found);
+            assert_eq!(self.table.value_of_ipv4(index), found.map(|(_, value)| value));
             assert_eq!(found.map(|(prefix, &value)| (prefix.into(), value)), expected);
         }
         let (mut matches, mut indices) = (vec![None; ipv6.len()], vec![NextHop(7); ipv6.len()]);
+        let mut values = vec![None; ipv6.len()];
+        self.table.lookup_values_ipv6(&ipv6, &mut values);
         self.table.lookup_batch_ipv6(&ipv6, &mut matches);
+        assert!(values.into_iter().eq(matches.iter().map(|found| found.map(|(_, value)| value))));
         self.table.lookup_indices_ipv6(&ipv6, &mut indices);
         for ((address, found), index) in ipv6.into_iter().zip(matches).zip(indices) {
             let expected = lookup(&self.truth, address.into());
             assert_eq!(self.table.lookup_ipv6(address), found);
-            assert_eq!(self.table.get_index_ipv6(index), found);
+            assert_eq!(self.table.get_index_ipv6(index, address), found);
+            assert_eq!(self.table.value_of_ipv6(index), found.map(|(_, value)| value));
             assert_eq!(found.map(|(prefix, &value)| (prefix.into(), value)), expected);
         }
     }
@@ -111,7 +119,7 @@ impl Pair {
         let ipv6 = table.iter_ipv6().map(|(prefix, value)| own((prefix.into(), value)));
         assert!(ipv4.eq(those(truth, |prefix| matches!(prefix, IpPrefix::V4(_)))));
         assert!(ipv6.eq(those(truth, |prefix| matches!(prefix, IpPrefix::V6(_)))));
-        assert!(table.memory().total() >= truth.len() * size_of::<u64>());
+        assert!(table.memory().total() >= truth.len() * 9);
     }
 
     fn copies(&self) {
@@ -215,7 +223,7 @@ impl Pair {
         assert_fewest(&set.intersect(&other), &expected);
         let expected = of(&|address| is_in(truth, address) != is_in(other_truth, address));
         assert_fewest(&set.differ(&other), &expected);
-        let values = |table: &Table<u64>| {
+        let values = |table: &Table<u64, F>| {
             let ranges = table.ranges().map(|(range, &value)| (*range.start(), *range.end(), value));
             ranges.collect::<Vec<_>>()
         };

@@ -5,7 +5,7 @@ use crate::exit::Verdict;
 use anyhow::{Context, ensure};
 use arrow_array::{ArrayRef, StringArray, UInt32Array};
 use fibula::snapshot::Snapshot;
-use fibula::{Address, IpPrefix, NextHop, NextHops, Prefix, Rib, Table};
+use fibula::{Address, InternedTable, IpPrefix, NextHop, NextHops, Prefix, Rib};
 use fibula_arrow::{Compiled, Counts, Error, How, TableValues, Values, lookup_counted, prefixes};
 use fibula_io::table::Tables;
 use fibula_io::{Source, snapshot};
@@ -27,7 +27,7 @@ enum Answers {
     NextHops(Compiled),
     /// A table that knows the prefixes, too. Its values are indices of `values`.
     Routes {
-        table: Box<Table<NextHop>>,
+        table: Box<InternedTable<NextHop>>,
         values: Values,
     },
 }
@@ -86,7 +86,7 @@ fn fields(next_hops: &NextHops, lists: bool) -> Fields {
 }
 
 /// Returns a table of both families, whose values are next hops.
-fn routes(tables: &Tables) -> Table<NextHop> {
+fn routes(tables: &Tables) -> InternedTable<NextHop> {
     fn of<A: Address>(rib: &Rib<A>) -> impl Iterator<Item = (IpPrefix, NextHop)>
     where
         Prefix<A>: Into<IpPrefix>,

@@ -1,0 +1,60 @@
+//! [`Store`]: the values of one family, by next hop.
+
+use super::slots::Slots;
+use crate::{Address, NextHop, Prefix, Rib};
+
+/// What keeps other crates from adding forms.
+pub trait Sealed {}
+
+/// The values of the routes of one family. What the next hop of a route is, each
+/// [form](super::form::Form) says for itself.
+pub trait Store: Sized {
+    /// What a route leads to.
+    type Value;
+
+    /// Creates a store without values. Allocates nothing.
+    fn new() -> Self;
+
+    /// Reserves room for `routes` more routes, as far as each needs some.
+    fn reserve(&mut self, routes: usize);
+
+    /// Takes in the value of a new route whose prefix is `len` bits long. Returns its next hop.
+    /// Nothing has changed if this panics. O(1) amortised.
+    ///
+    /// # Panics
+    /// If there are 2^32 - 2 next hops already.
+    fn add(&mut self, len: u8, value: Self::Value) -> NextHop;
+
+    /// Gives a route of next hop `before` another value. Returns its next hop, which may be the
+    /// same, and the value until now. Nothing has changed if this panics. O(1) amortised.
+    fn replace(&mut self, before: NextHop, len: u8, value: Self::Value) -> (NextHop, Self::Value);
+
+    /// Takes note that a route of this next hop is gone. Returns the value if no other route has
+    /// it. O(1).
+    fn release(&mut self, next_hop: NextHop) -> Option<Self::Value>;
+
+    /// As [`Store::release`], and returns the value in any case. `None` if no route has that next
+    /// hop. O(1).
+    fn remove(&mut self, next_hop: NextHop) -> Option<Self::Value>;
+
+    /// Returns the values.
+    fn slots(&self) -> &Slots<Self::Value>;
+
+    /// Returns the longest matching prefix of `address` and its value, where `next_hop` is what the
+    /// engine answers.
+    fn matching<A: Address>(
+        &self,
+        rib: &Rib<A>,
+        next_hop: NextHop,
+        address: A,
+    ) -> Option<(Prefix<A>, &Self::Value)>;
+
+    /// Returns the bytes allocated, without what values own elsewhere.
+    fn bytes(&self) -> usize;
+
+    /// Checks that the routes have the values that they should; for tests.
+    ///
+    /// # Errors
+    /// With the first contradiction found.
+    fn validate<A: Address>(&self, rib: &Rib<A>) -> Result<(), String>;
+}
