@@ -57,6 +57,7 @@ pub mod miht;
 pub mod parallel;
 pub mod pbf;
 pub mod planb;
+#[cfg(not(test))]
 mod registry;
 pub mod sail_b;
 pub mod sail_l;
@@ -66,4 +67,9 @@ pub mod sail_u;
 pub mod tree_bitmap;
 pub mod triec;
 
+#[cfg(not(test))]
 pub use registry::{ENGINES, all, build};
+// Unit tests that name an engine take it from the library: all engines at all widths would be
+// compiled once more.
+#[cfg(test)]
+pub use fibula_engines::{ENGINES, all, build};
