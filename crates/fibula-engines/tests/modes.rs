@@ -5,7 +5,7 @@ use fibula_engines::all;
 use fibula_suite::Subject;
 
 macro_rules! modes {
-    ($($mode:ident: $specification:literal, $address:ty $(, $more:ident)?;)+) => {
+    ($($mode:ident: $specification:literal, $family:ident $(, $more:ident)?;)+) => {
         $(mod $mode {
             use fibula::engine::WidthBits;
 
@@ -13,9 +13,9 @@ macro_rules! modes {
                 super::Subject { engines: super::all(), name: $specification.into() }
             }
 
-            modes!(@by_width $address, tables::empty_and_default tables::nested tables::sparse
+            modes!(@by_width $family, tables::empty_and_default tables::nested tables::sparse
                 churn::random_tables churn::random_operations snapshots::come_back);
-            modes!(@once $address, churn::a_long_life churn::updates_in_any_order
+            modes!(@once $family, churn::a_long_life churn::updates_in_any_order
                 named_bugs::default_route_first_last_and_again named_bugs::middle_cover_deleted
                 named_bugs::parent_and_children_come_and_go named_bugs::child_with_its_parents_next_hop
                 named_bugs::point_to_point_and_host_routes named_bugs::last_address_in_every_lane
@@ -23,25 +23,25 @@ macro_rules! modes {
                 named_bugs::many_routes_under_one_short_prefix $(churn::$more)?);
         })+
     };
-    (@by_width $address:ty, $($module:ident::$test:ident)+) => {$(
+    (@by_width $family:ident, $($module:ident::$test:ident)+) => {$(
         #[test]
         fn $test() {
-            fibula_suite::$module::$test::<$address>(&subject(), WidthBits::U8);
+            fibula_suite::$family::$test(&subject(), WidthBits::U8);
         }
     )+};
-    (@once $address:ty, $($module:ident::$test:ident)+) => {$(
+    (@once $family:ident, $($module:ident::$test:ident)+) => {$(
         #[test]
         fn $test() {
-            fibula_suite::$module::$test::<$address>(&subject());
+            fibula_suite::$family::$test(&subject());
         }
     )+};
 }
 
 modes! {
-    dxr_one_table: "dxr/tables=one", u32, memory_after_a_life;
-    dxr_to_a_hit: "dxr/search=hit", u32;
-    dxr_as_printed: "dxr/k=16/tables=one/search=hit", u32;
-    sail_l_16_bits: "sail-l/bcn16=16", u32, memory_after_a_life;
-    bloom_as_printed: "bloom/tables=chains/reduce=remainder/order=g2-first", u32, memory_after_a_life;
-    triec_triples: "triec/hash16=triples", u128;
+    dxr_one_table: "dxr/tables=one", ipv4, memory_after_a_life;
+    dxr_to_a_hit: "dxr/search=hit", ipv4;
+    dxr_as_printed: "dxr/k=16/tables=one/search=hit", ipv4;
+    sail_l_16_bits: "sail-l/bcn16=16", ipv4, memory_after_a_life;
+    bloom_as_printed: "bloom/tables=chains/reduce=remainder/order=g2-first", ipv4, memory_after_a_life;
+    triec_triples: "triec/hash16=triples", ipv6;
 }

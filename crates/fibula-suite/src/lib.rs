@@ -22,8 +22,7 @@ mod stamp;
 pub mod tables;
 pub mod timeline;
 
-#[doc(hidden)]
-pub use stamp::families;
+pub use stamp::{ipv4, ipv6};
 
 use fibula::engine::{Config, Entry, WidthBits};
 use fibula::{Fib, Rib};

@@ -1,13 +1,4 @@
-//! How the suite is stamped on engines, families and widths.
-
-/// The address type of a family, by the family's name in the registry.
-#[allow(non_camel_case_types, reason = "named as the registry writes families")]
-pub mod families {
-    #[doc(hidden)]
-    pub type ipv4 = u32;
-    #[doc(hidden)]
-    pub type ipv6 = u128;
-}
+//! How the suite is compiled for families, and stamped on engines, families and widths.
 
 /// Stamps the suite on every engine of a registry: `suite!(CALLER, ENGINES)`, where `CALLER` is the
 /// `for_each_engine!` that the [registry](fibula::registry!) exports. It defines the tests in the
@@ -43,36 +34,45 @@ macro_rules! suite_modules {
             }
 
             $(mod $family {
-                $crate::suite_tests! { $family
-                    @by_width
-                    tables::empty_and_default
-                    tables::nested
-                    tables::sparse
-                    churn::random_tables
-                    churn::random_operations
-                    snapshots::come_back
-                    snapshots::are_refused_or_end
-                    timeline::answers_of_published_tables
-                    @once
-                    churn::a_long_life
-                    churn::updates_in_any_order
-                    churn::memory_after_a_life
-                    named_bugs::default_route_first_last_and_again
-                    named_bugs::middle_cover_deleted
-                    named_bugs::parent_and_children_come_and_go
-                    named_bugs::child_with_its_parents_next_hop
-                    named_bugs::point_to_point_and_host_routes
-                    named_bugs::last_address_in_every_lane
-                    named_bugs::block_indices_past_65535
-                    named_bugs::next_hops_past_255_and_65535
-                    named_bugs::next_hops_outgrow_their_width
-                    named_bugs::deleting_what_is_absent
-                    named_bugs::refused_update_leaves_the_table
-                    named_bugs::v4_mapped_addresses_are_ipv6
-                    named_bugs::many_routes_under_one_short_prefix
-                }
+                $crate::suite_list! { [$crate::suite_tests] $family }
             })+
         })+
+    };
+}
+
+/// Calls a macro with a family and the tests of the suite: those for each width, and the others.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! suite_list {
+    ([$($callback:tt)+] $family:ident) => {
+        $($callback)+! { $family
+            @by_width
+            tables::empty_and_default
+            tables::nested
+            tables::sparse
+            churn::random_tables
+            churn::random_operations
+            snapshots::come_back
+            snapshots::are_refused_or_end
+            timeline::answers_of_published_tables
+            @once
+            churn::a_long_life
+            churn::updates_in_any_order
+            churn::memory_after_a_life
+            named_bugs::default_route_first_last_and_again
+            named_bugs::middle_cover_deleted
+            named_bugs::parent_and_children_come_and_go
+            named_bugs::child_with_its_parents_next_hop
+            named_bugs::point_to_point_and_host_routes
+            named_bugs::last_address_in_every_lane
+            named_bugs::block_indices_past_65535
+            named_bugs::next_hops_past_255_and_65535
+            named_bugs::next_hops_outgrow_their_width
+            named_bugs::deleting_what_is_absent
+            named_bugs::refused_update_leaves_the_table
+            named_bugs::v4_mapped_addresses_are_ipv6
+            named_bugs::many_routes_under_one_short_prefix
+        }
     };
 }
 
@@ -90,7 +90,7 @@ macro_rules! suite_tests {
         $(
             #[test]
             fn $test() {
-                $crate::$module::$test::<$crate::families::$family>(&super::subject());
+                $crate::$family::$test(&super::subject());
             }
         )+
     };
@@ -98,9 +98,44 @@ macro_rules! suite_tests {
         mod $width {$(
             #[test]
             fn $test() {
-                $crate::$module::$test::<$crate::families::$family>(
-                    &super::super::subject(), fibula::engine::WidthBits::$bits);
+                $crate::$family::$test(&super::super::subject(), fibula::engine::WidthBits::$bits);
             }
         )+}
     };
+}
+
+/// The tests for the addresses of a family, compiled with this crate and not again with each list
+/// of engines.
+macro_rules! suite_of_family {
+    ($family:ident
+        @by_width $($by_width_module:ident::$by_width:ident)+
+        @once $($module:ident::$test:ident)+
+    ) => {$(
+        #[doc = concat!("[`", stringify!($by_width), "`](crate::", stringify!($by_width_module), ").")]
+        pub fn $by_width(engine: &crate::Subject, width: fibula::engine::WidthBits) {
+            crate::$by_width_module::$by_width::<super::address::$family>(engine, width);
+        }
+    )+$(
+        #[doc = concat!("[`", stringify!($test), "`](crate::", stringify!($module), ").")]
+        pub fn $test(engine: &crate::Subject) {
+            crate::$module::$test::<super::address::$family>(engine);
+        }
+    )+};
+}
+
+/// The address type of a family, by the family's name in the registry.
+#[allow(non_camel_case_types, reason = "named as the registry writes families")]
+mod address {
+    pub(super) type ipv4 = u32;
+    pub(super) type ipv6 = u128;
+}
+
+/// The tests for IPv4.
+pub mod ipv4 {
+    crate::suite_list! { [suite_of_family] ipv4 }
+}
+
+/// The tests for IPv6.
+pub mod ipv6 {
+    crate::suite_list! { [suite_of_family] ipv6 }
 }

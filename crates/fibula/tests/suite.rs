@@ -19,7 +19,7 @@ fn what_cannot_be_built_is_named() {
 fn a_small_root_of_poptrie_survives_forged_snapshots() {
     let engine = fibula_suite::Subject { engines: fibula::engine::ENGINES, name: "poptrie/s=2".into() };
     for width in fibula::engine::WidthBits::ALL {
-        fibula_suite::snapshots::are_refused_or_end::<u32>(&engine, width);
-        fibula_suite::snapshots::are_refused_or_end::<u128>(&engine, width);
+        fibula_suite::ipv4::are_refused_or_end(&engine, width);
+        fibula_suite::ipv6::are_refused_or_end(&engine, width);
     }
 }
