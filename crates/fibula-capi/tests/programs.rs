@@ -84,27 +84,26 @@ fn the_programs_of_the_page_print_what_it_says() {
         let source = folder.path().join(format!("{at}.{language}"));
         fs::write(&source, code).unwrap();
         for compiler in compilers(*language == "cpp") {
-            assert_eq!(run(compiler, &source, at % 2 == 0, &[]), *prints, "{compiler}, program {at}");
+            assert_eq!(run(compiler, &source, true, &[]), *prints, "{compiler}, program {at}");
         }
     }
 }
 
 #[test]
 fn every_call_does_what_the_header_says() {
-    for compiler in compilers(false) {
-        for is_shared in [false, true] {
-            run(compiler, &here("tests/programs/api.c"), is_shared, &[]);
-        }
+    // Linking all of the static library takes longer than the program: one compiler does.
+    for (at, compiler) in compilers(false).into_iter().enumerate() {
+        run(compiler, &here("tests/programs/api.c"), at > 0, &[]);
     }
 }
 
 #[test]
 fn headers_compile_in_both_languages() {
     for compiler in compilers(true) {
-        run(compiler, &here("tests/programs/headers.cpp"), false, &[]);
+        run(compiler, &here("tests/programs/headers.cpp"), true, &[]);
     }
     for compiler in compilers(false) {
-        run(compiler, &here("tests/programs/rte.c"), false, &[]);
+        run(compiler, &here("tests/programs/rte.c"), true, &[]);
     }
 }
 
