@@ -91,7 +91,7 @@ fn command(arguments: &[String]) -> Result<()> {
         ("api", rest) => api::from_arguments(rest),
         ("bpf", rest) => bpf::from_arguments(rest),
         ("page", []) => page::build(),
-        ("page", [what]) if what == "test" => page::test(),
+        ("page", [what]) if what == "test" => page::test_shipped(),
         ("python", []) => python::set_up().and_then(|()| python::test()),
         ("python", [how]) if how == "--sanitized" => python::set_up().and_then(|()| python::sanitized()),
         ("router-full", rest) => router::from_arguments(rest),
