@@ -9,9 +9,10 @@ use std::process::Command;
 /// that the library compiles for another architecture and with the least version of Rust.
 pub(crate) fn all() -> Result<()> {
     style()?;
-    for features in [FEATURES, DEFAULT_FEATURES] {
-        clippy(cargo(&["clippy", "--workspace", "--all-targets", "--locked"]).args(features))?;
-    }
+    clippy(cargo(&["clippy", "--workspace", "--all-targets", "--locked"]).args(FEATURES))?;
+    // Without a feature other code is compiled only in libraries, in the command line and in one test.
+    let without = ["clippy", "--workspace", "--lib", "--bins", "--test", "without_features", "--locked"];
+    clippy(cargo(&without).args(DEFAULT_FEATURES))?;
     // What someone gets who wants the library and as little else as possible.
     clippy(&mut cargo(&["clippy", "--package", "fibula", "--no-default-features", "--locked"]))?;
     let mut documentation = cargo(&["doc", "--workspace", "--no-deps", "--locked"]);

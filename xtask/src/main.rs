@@ -39,7 +39,7 @@ usage: cargo xtask COMMAND
           --quick: formatting, clippy and the unit tests
           CRATE...: what concerns these crates: clippy, their tests, and such stages as sanitizers or the page
           --timings: all, and what took how long: stages, crates by how often they are compiled, the slowest tests
-          --beside: both sanitizers, the Python package, the emulated 64-bit Arm and every fuzz target
+          --beside: both sanitizers, the emulated 64-bit Arm, every fuzz target, the hardware pipelines and the Python package
   lint    formatting, the width of comments and pages, clippy, documentation, licences and duplicate versions
   instructions  the instructions of a lookup of every engine, against docs/instructions.tsv; --record writes the counts there;
           --arm: those of 64-bit Arm, in an emulator, which no other command counts

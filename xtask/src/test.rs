@@ -15,8 +15,7 @@ type Stage = (&'static str, fn() -> Result<()>);
 const FIRST: [Stage; 1] = [("lint and set-up", lint_and_set_up)];
 
 /// The stages of the library, the command line and what they are made of.
-const MAIN: [Stage; 7] =
-    [("packages", packages::check), SURFACE, XDP, ("tests", tests), PAGE, HARDWARE, INSTRUCTIONS];
+const MAIN: [Stage; 6] = [("packages", packages::check), SURFACE, XDP, ("tests", tests), PAGE, INSTRUCTIONS];
 
 const SURFACE: Stage = ("public surface", api::check);
 const XDP: Stage = ("XDP programs", bpf::check);
@@ -26,10 +25,10 @@ const INSTRUCTIONS: Stage = ("instructions", instructions::check);
 
 /// The stages that compile what has `unsafe`, vectors or threads again, with instruments or for
 /// another processor, into folders of their own. They run beside the main ones, because the
-/// compiler spends minutes in one crate, on one core. The last takes what the main tests have
+/// compiler spends minutes in one crate, on one core. The last two take what the main tests have
 /// compiled by then.
-const BESIDE: [Stage; 5] =
-    [ADDRESSES, THREADS, ARM, ("fuzzing", || fuzz::targets(fuzz::SECONDS, &[])), PYTHON];
+const BESIDE: [Stage; 6] =
+    [ADDRESSES, THREADS, ARM, ("fuzzing", || fuzz::targets(fuzz::SECONDS, &[])), HARDWARE, PYTHON];
 
 const ADDRESSES: Stage = ("address sanitizer", address_sanitizer);
 const THREADS: Stage = ("thread sanitizer", thread_sanitizer);
@@ -176,6 +175,8 @@ fn tests() -> Result<()> {
     tests.args(FEATURES).args(ALL_QUIETLY).env(page::VARIABLE, page::module()?);
     run(seeded(&mut tests))?;
     let mut without = cargo(&["test", "--workspace", "--test", "without_features", "--locked"]);
+    // What has fewer features is compiled for a few lines on standard error.
+    without.env("CARGO_PROFILE_TEST_OPT_LEVEL", "0");
     run(without.args(DEFAULT_FEATURES).args(ALL_QUIETLY))
 }
 
@@ -212,8 +213,9 @@ fn unit_tests() -> Result<()> {
 
 /// Runs the `unsafe` code with every memory access checked. Engines and blocks have none: they read
 /// and write through `memory` and `arch`. A few tests of those in the library show whether they use
-/// these correctly; the papers' engines forbid `unsafe` and use them in the same way. The build is not optimized, since optimizing instrumented code for three widths and
-/// three instruction sets takes three times as long as all of this.
+/// these correctly; the papers' engines forbid `unsafe` and use them in the same way. The build is
+/// not optimized, since optimizing instrumented code for three widths and three instruction sets
+/// takes three times as long as all of this.
 fn address_sanitizer() -> Result<()> {
     let units = ["arch::", "blocks::", "live::", "memory::", "snapshot::", "table_set::"];
     let tests: [(&[&str], &[&str]); 3] = [
