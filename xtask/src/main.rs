@@ -38,7 +38,8 @@ usage: cargo xtask COMMAND
           every fuzz target for 3 seconds
           --quick: formatting, clippy and the unit tests
           CRATE...: what concerns these crates: clippy, their tests, and such stages as sanitizers or the page
-          --timings: all, and what took how long: stages, crates by how often they are compiled, the slowest tests
+          --timings: all, and what took how long: stages, crates by how often they are compiled, the slowest tests;
+          --record writes the stages into the table of CONTRIBUTING.md
           --beside: both sanitizers, the emulated 64-bit Arm, every fuzz target, the hardware pipelines and the Python package
   lint    formatting, the width of comments and pages, clippy, documentation, licences and duplicate versions
   instructions  the instructions of a lookup of every engine, against docs/instructions.tsv; --record writes the counts there;
@@ -83,6 +84,7 @@ fn command(arguments: &[String]) -> Result<()> {
         ("test", [what]) if what == "--quick" => test::quick(),
         ("test", [what]) if what == "--beside" => test::beside(),
         ("test", [what]) if what == "--timings" => timings::test(),
+        ("test", [what, how]) if what == "--timings" && how == "--record" => timings::record(),
         ("test", crates) if crates.iter().all(|name| !name.starts_with('-')) => {
             test::of(&crates.iter().map(String::as_str).collect::<Vec<_>>())
         }

@@ -84,7 +84,9 @@ pub(crate) fn all() -> Result<()> {
     if !status.success() {
         bail!("the stages beside the main ones failed ({status}); they are printed above, and in {LOG}");
     }
-    report("all good", start.elapsed().as_secs_f64(), cpu_seconds());
+    let (wall, cpu) = (start.elapsed().as_secs_f64(), cpu_seconds());
+    timings::note("stage", "", "all", wall, cpu)?;
+    report("all good", wall, cpu);
     Ok(())
 }
 

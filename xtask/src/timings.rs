@@ -22,6 +22,9 @@ const FILE: &str = "FIBULA_TIMINGS";
 /// The folder of the file, of the copy of this program, and of the tables.
 const FOLDER: &str = "target/timings";
 
+/// The file in it.
+const LINES: &str = "lines.tsv";
+
 /// The tables.
 const TABLES: &str = "target/timings/timings.md";
 
@@ -41,11 +44,44 @@ struct Line {
     cpu: f64,
 }
 
+/// The page whose table of stages compares a run with an earlier one.
+const PAGE: &str = "CONTRIBUTING.md";
+
+/// How the header of that table begins.
+const COMPARED: &str = "| stage, before and after |";
+
+/// As [`test`], and writes what each stage took into the last columns of the table of [`PAGE`].
+pub(crate) fn record() -> Result<()> {
+    test()?;
+    let (page, lines) = (root().join(PAGE), read(&root().join(FOLDER).join(LINES))?);
+    let text = std::fs::read_to_string(&page).context(PAGE)?;
+    std::fs::write(&page, compared(&text, &lines)?).context(PAGE)
+}
+
+/// Returns the page with what these lines say in the last two columns of its table of stages.
+fn compared(page: &str, lines: &[Line]) -> Result<String> {
+    let start = page.find(COMPARED).with_context(|| format!("{PAGE} has no {COMPARED:?}"))?;
+    let (before, table) = page.split_at(start);
+    let (table, after) = table.split_at(table.find("\n\n").map_or(table.len(), |end| end + 1));
+    let rows = table.lines().map(|row| {
+        let cells: Vec<&str> = row.split('|').collect();
+        let stage =
+            of_kind(lines, "stage").find(|stage| cells.get(1).is_some_and(|cell| cell.trim() == stage.name));
+        match (stage, cells.as_slice()) {
+            (Some(Line { wall, cpu, .. }), [_, name, old_wall, old_cpu, ..]) => {
+                format!("|{name}|{old_wall}|{old_cpu}| {:.1} | {:.1} |\n", wall / 60.0, cpu / 60.0)
+            }
+            _ => format!("{row}\n"),
+        }
+    });
+    Ok(format!("{before}{}{after}", rows.collect::<String>()))
+}
+
 /// Runs all tests, and prints the tables. A failure of the tests is one of this.
 pub(crate) fn test() -> Result<()> {
     let folder = root().join(FOLDER);
     std::fs::create_dir_all(&folder).with_context(|| FOLDER.to_owned())?;
-    let (file, program) = (folder.join("lines.tsv"), folder.join("xtask"));
+    let (file, program) = (folder.join(LINES), folder.join("xtask"));
     File::create(&file)?;
     // Cargo may write the program that runs again.
     std::fs::copy(std::env::current_exe()?, &program).with_context(|| program.display().to_string())?;
@@ -267,6 +303,17 @@ mod tests {
         let expected = Some(("target/debug (clippy)".to_owned(), "a".to_owned()));
         assert_eq!(compiled(Path::new("/bin/clippy-driver"), &words(&arguments)), expected);
         assert_eq!(compiled(Path::new("rustc"), &words("-vV")), None);
+    }
+
+    #[test]
+    fn a_run_is_written_beside_an_earlier_one() {
+        let page = format!(
+            "text\n\n{COMPARED} a | b | c | d |\n| --- |\n| lint | 9.0 | 9.9 | – | – |\n| page | 1.0 | 2.0 | – | – |\n\nmore\n"
+        );
+        let lines = [parse("stage\t-\tlint\t60\t90").unwrap()];
+        let expected = page.replace("| 9.0 | 9.9 | – | – |", "| 9.0 | 9.9 | 1.0 | 1.5 |");
+        assert_eq!(compared(&page, &lines).unwrap(), expected);
+        assert!(compared("no table", &lines).is_err());
     }
 
     #[test]
