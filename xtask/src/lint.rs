@@ -10,7 +10,8 @@ use std::process::Command;
 pub(crate) fn all() -> Result<()> {
     style()?;
     clippy(cargo(&["clippy", "--workspace", "--all-targets", "--locked"]).args(FEATURES))?;
-    // Without a feature other code is compiled only in libraries, in the command line and in one test.
+    // Without a feature other code is compiled only in libraries, in the command line and in one
+    // test.
     let without = ["clippy", "--workspace", "--lib", "--bins", "--test", "without_features", "--locked"];
     clippy(cargo(&without).args(DEFAULT_FEATURES))?;
     // What someone gets who wants the library and as little else as possible.

@@ -54,8 +54,8 @@ pub fn random_tables<A: Address>(engine: &Subject, width: WidthBits) {
     });
 }
 
-/// Random changes of an empty table, withdrawn in the end: no wrong answer, no leak. What changes of
-/// a table is the same at every width, so that the narrowest has most cases.
+/// Random changes of an empty table, withdrawn in the end: no wrong answer, no leak. What changes
+/// of a table is the same at every width, so that the narrowest has most cases.
 pub fn random_operations<A: Address>(engine: &Subject, width: WidthBits) {
     let batches = proptest::collection::vec(proptest::collection::vec(changes::<A>(5), 1..4), 1..40);
     let cases = if width == WidthBits::U8 { 32 } else { 6 };

@@ -6,10 +6,10 @@
 //! ```
 //!
 //! Without a table, one as large as the Internet's is made. The value of a route is its next hop.
-//! Addresses are in prefixes that are drawn evenly. Prints, for the whole table and for parts of it,
-//! the bytes a route that were allocated, and medians of nanoseconds: an address looked up alone and
-//! in calls of 256, a route inserted and removed. The answers are compared; the first difference is
-//! an error.
+//! Addresses are in prefixes that are drawn evenly. Prints, for the whole table and for parts of
+//! it, the bytes a route that were allocated, and medians of nanoseconds: an address looked up
+//! alone and in calls of 256, a route inserted and removed. The answers are compared; the first
+//! difference is an error.
 
 mod allocated;
 mod subject;

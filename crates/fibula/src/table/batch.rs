@@ -86,8 +86,8 @@ impl<V, F: Form<V>> Table<V, F> {
         self.ipv6.lookup_batch(addresses, |address| address.into().to_bits(), matches);
     }
 
-    /// Looks up many IPv4 addresses: `values[i]` becomes the value of the longest matching prefix of
-    /// `addresses[i]`. As fast as the engine where the table is of the form
+    /// Looks up many IPv4 addresses: `values[i]` becomes the value of the longest matching prefix
+    /// of `addresses[i]`. As fast as the engine where the table is of the form
     /// [`ValuesAlone`](super::form::ValuesAlone). Allocates nothing.
     ///
     /// # Panics
@@ -144,7 +144,7 @@ impl<V, F: Form<V>> Table<V, F> {
     /// table.lookup_indices_ipv4(&addresses, &mut indices);
     /// let route = ("192.0.2.0/24".parse()?, &"red");
     /// assert_eq!(table.get_index_ipv4(indices[0], addresses[0]), Some(route));
-    /// assert_eq!((table.value_of_ipv4(indices[0]), table.value_of_ipv4(indices[1])), (Some(&"red"), None));
+    /// assert_eq!(indices.map(|index| table.value_of_ipv4(index)), [Some(&"red"), None]);
     /// # Ok::<(), fibula::Error>(())
     /// ```
     pub fn lookup_indices_ipv4<T: Copy + Into<Ipv4Addr>>(&self, addresses: &[T], indices: &mut [NextHop]) {

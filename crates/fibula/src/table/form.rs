@@ -10,9 +10,9 @@ use std::hash::Hash;
 ///
 /// | form | the engine answers | values | for |
 /// | --- | --- | --- | --- |
-/// | [`PerRoute`] | the route | any; each is its route's own, and may be changed in place | counters, state |
-/// | [`Interned`] | the value and the length | equal ones are stored once | next hops, with the prefix |
-/// | [`ValuesAlone`] | the value | equal ones are stored once | next hops, zones, AS numbers; sets |
+/// | [`PerRoute`] | the route | any, each route's own | counters, state |
+/// | [`Interned`] | value and length | equal ones once | next hops, with the prefix |
+/// | [`ValuesAlone`] | the value | equal ones once | next hops, AS numbers, sets |
 ///
 /// An engine merges neighbouring addresses with equal answers. So the fewer answers there are, the
 /// smaller and faster it is. The prefix of an answer costs nothing more in the first two forms. In

@@ -225,7 +225,8 @@ impl<V, F: Form<V>> LiveTable<V, F> {
     /// use fibula::{IpPrefix, Table};
     /// use std::sync::Arc;
     /// let (prefix, value) = ("192.0.2.0/24".parse::<IpPrefix>()?, Arc::new(7));
-    /// let mut live = LiveTable::new(Table::from([(prefix, Arc::clone(&value))]), Settings::default());
+    /// let table = Table::from([(prefix, Arc::clone(&value))]);
+    /// let mut live = LiveTable::new(table, Settings::default());
     /// let mut reader = live.reader();
     /// reader.guard();
     /// live.remove(prefix);

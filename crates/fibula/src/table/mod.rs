@@ -36,10 +36,10 @@
 //!
 //! | | |
 //! | --- | --- |
-//! | `lookup` | that of the engine, and one read of the value; of a [`ValueTable`], a walk of the `Rib` too |
+//! | `lookup` | the engine's, and one read; of a [`ValueTable`], a walk of the `Rib` too |
 //! | `lookup_value`, `contains` | that of the engine, and one read of the value or none |
 //! | `lookup_batch` and its kin | the same, with the reads for many addresses overlapped |
-//! | `get`, a new value for a prefix | O(log n); where equal values are stored once, also a change of the engine |
+//! | `get`, a new value for a prefix | O(log n); if values are stored once, also a change |
 //! | `insert` of a new prefix, `remove` | O(log n), and one change of the engine |
 //! | `collect`, `extend`, `retain` | O(log n) a route; the engine changes or is built once |
 //! | `iter`, `covering`, `covered` | as the [`Rib`](crate::Rib)'s |

@@ -120,8 +120,8 @@ impl PrefixSet {
     }
 
     /// Returns the longest matching prefix of an address. A walk of the routes, O(b log n): see
-    /// [`Rib`](crate::Rib). An [`InternedTable`](super::InternedTable) of `()` answers it as fast as
-    /// any.
+    /// [`Rib`](crate::Rib). An [`InternedTable`](super::InternedTable) of `()` answers it as fast
+    /// as any.
     #[inline]
     #[must_use]
     pub fn lookup(&self, address: impl Into<IpAddr>) -> Option<IpPrefix> {

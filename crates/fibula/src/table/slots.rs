@@ -126,7 +126,8 @@ impl<V> Slots<V> {
         self.class(index).map(|(len, value)| (Prefix::containing(address, len), value))
     }
 
-    /// Calls `found` for each of `indices` with its position, with the slots of the next prefetched.
+    /// Calls `found` for each of `indices` with its position, with the slots of the next
+    /// prefetched.
     #[inline]
     pub(super) fn for_each(&self, indices: &[NextHop], mut found: impl FnMut(usize, NextHop)) {
         for &index in indices.iter().take(AHEAD) {

@@ -21,8 +21,8 @@ const STEPS_SAVED: u8 = 3;
 /// in few slots there is no guide, and a search halves all intervals.
 #[derive(Clone, Debug)]
 pub(super) struct Guide<A: Copy> {
-    /// The addresses whose slots are right. Those before them are in the first interval, those after
-    /// them in the last.
+    /// The addresses whose slots are right. Those before them are in the first interval, those
+    /// after them in the last.
     first: A,
     last: A,
     offset: u8,

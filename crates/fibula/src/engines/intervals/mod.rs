@@ -21,9 +21,9 @@
 //! none.
 //!
 //! # What differs from the paper
-//! - Where it saves steps, a [`Guide`] of as many slots as intervals says where a search begins. All
-//!   searches take as many steps as that of the fullest slot. The paper's first 16 bits are such an index of 2^16
-//!   slots, whatever the table.
+//! - Where it saves steps, a [`Guide`] of as many slots as intervals says where a search begins.
+//!   All searches take as many steps as that of the fullest slot. The paper's first 16 bits are
+//!   such an index of 2^16 slots, whatever the table.
 //! - Batches search for [`LANES`] addresses in step: each search waits for its own loads, not for
 //!   those of others. All halve the same number of intervals at every step, so none ends before
 //!   another. Up to [`COUNTED_MOST`] intervals a search is a count: how many start at or before the
