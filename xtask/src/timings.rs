@@ -50,7 +50,7 @@ const PAGE: &str = "CONTRIBUTING.md";
 /// How the header of that table begins.
 const COMPARED: &str = "| stage, before and after |";
 
-/// As [`test`], and writes what each stage took into the last columns of the table of [`PAGE`].
+/// As [`test()`], and writes what each stage took into the last columns of the table of [`PAGE`].
 pub(crate) fn record() -> Result<()> {
     test()?;
     let (page, lines) = (root().join(PAGE), read(&root().join(FOLDER).join(LINES))?);
