@@ -8,6 +8,7 @@ pub trait Sealed {}
 
 /// The values of the routes of one family. What the next hop of a route is, each
 /// [form](super::form::Form) says for itself.
+#[allow(unreachable_pub, reason = "older compilers do not see that a public trait is bound by it")]
 pub trait Store: Sized {
     /// What a route leads to.
     type Value;
