@@ -166,6 +166,47 @@ impl<A: Address> Prefix<A> {
     }
 }
 
+/// The constructors of a family, for constants.
+macro_rules! constant {
+    ($name:ident, $bits:ty, $ip:ident, $what:literal, $example:literal) => {
+        impl Prefix<$bits> {
+            #[doc = concat!("Returns the ", $what, " prefix of an address and a length that are known to be legal.")]
+            ///
+            /// # Panics
+            /// If `len` is past the family's bits, or a bit after it is set. In a constant, that
+            /// does not compile.
+            ///
+            /// ```
+            /// use fibula::Prefix;
+            #[doc = $example]
+            /// ```
+            #[must_use]
+            pub const fn $name(address: std::net::$ip, len: u8) -> Self {
+                let address = address.to_bits();
+                assert!(len as u32 <= <$bits>::BITS, "a prefix is no longer than its family's addresses");
+                let behind = if len == 0 { <$bits>::MAX } else { <$bits>::MAX.unbounded_shr(len as u32) };
+                assert!(address & behind == 0, "no bit of a prefix is set after its length");
+                Self { address, len }
+            }
+        }
+    };
+}
+
+constant!(
+    ipv4,
+    u32,
+    Ipv4Addr,
+    "IPv4",
+    "const DOCUMENTATION: Prefix<u32> = Prefix::ipv4(std::net::Ipv4Addr::new(192, 0, 2, 0), 24);\nassert_eq!(DOCUMENTATION.to_string(), \"192.0.2.0/24\");"
+);
+constant!(
+    ipv6,
+    u128,
+    Ipv6Addr,
+    "IPv6",
+    "const LOOPBACK: Prefix<u128> = Prefix::ipv6(std::net::Ipv6Addr::LOCALHOST, 128);\nassert_eq!(LOOPBACK.to_string(), \"::1/128\");"
+);
+
 /// As [`Display`](fmt::Display): reads as the prefix.
 impl<A: Address> fmt::Debug for Prefix<A> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

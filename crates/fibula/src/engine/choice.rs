@@ -46,6 +46,9 @@ const FREE: u64 = 4096;
 /// long as the run-off besides its builds.
 pub(super) const RUN_OFF_LEAST: usize = 1 << 14;
 
+/// Whether there is a clock for a run-off. That of WebAssembly without a system panics.
+const HAS_CLOCK: bool = !cfg!(all(target_family = "wasm", target_os = "unknown"));
+
 /// The cost of an engine over the least, up to which it takes part in a run-off.
 const NEAR: f32 = 1.3;
 
@@ -125,7 +128,7 @@ impl Choice {
         Ok(Self {
             engines,
             isa: config.isa,
-            has_run_off: config.choice(RUN_OFF, &[("yes", true), ("no", false)])?,
+            has_run_off: config.choice(RUN_OFF, &[("yes", HAS_CLOCK), ("no", false)])?,
             room: config.parameter(ROOM, 0..=u64::MAX, u64::MAX)?,
             shape: Shape::of(rib),
             built: rib.len(),

@@ -116,6 +116,15 @@ impl<A: Address, S: Store> Half<A, S> {
         covered.len()
     }
 
+    /// Removes routes of the table, and returns them.
+    pub(super) fn extract(&mut self, prefixes: &[Prefix<A>]) -> impl Iterator<Item = (Prefix<A>, S::Value)> {
+        let Self { store, compiled } = self;
+        let deltas: Vec<Delta<A>> =
+            prefixes.iter().filter_map(|&prefix| compiled.rib_mut().remove(prefix)).collect();
+        compiled.follow(&deltas);
+        deltas.into_iter().filter_map(|delta| Some((delta.prefix, store.remove(delta.before)?)))
+    }
+
     /// Returns the prefixes for which `keep` returns false, in order.
     pub(super) fn rejected(&self, mut keep: impl FnMut(Prefix<A>, &S::Value) -> bool) -> Vec<Prefix<A>> {
         self.iter().filter(|&(prefix, value)| !keep(prefix, value)).map(|(prefix, _)| prefix).collect()

@@ -67,12 +67,12 @@ mod classes;
 mod collect;
 #[doc(hidden)]
 pub mod compiled;
+#[cfg(any(feature = "cidr", feature = "ip_network", feature = "ipnet", feature = "ipnetwork"))]
+mod conversions;
 mod entry;
 pub mod form;
 mod half;
 pub(crate) mod ip_prefix;
-#[cfg(feature = "ipnet")]
-mod ipnet;
 mod iter;
 pub mod live;
 mod nested;
@@ -152,6 +152,29 @@ impl<V> Table<V> {
         let ipv4 = self.ipv4.rejected_mut(|prefix, value| keep(prefix.into(), value));
         let ipv6 = self.ipv6.rejected_mut(|prefix, value| keep(prefix.into(), value));
         self.remove_all(ipv4, ipv6);
+    }
+
+    /// Removes the routes for which `take` returns true, and returns them in order. Calls `take` in
+    /// order, for all routes before the first is removed. If it panics, no route is removed.
+    ///
+    /// ```
+    /// use fibula::{IpPrefix, Table};
+    /// let routes = [("10.0.0.0/8", 1), ("10.1.0.0/16", 2), ("192.0.2.0/24", 3)];
+    /// let routes = routes.map(|(text, value)| (text.parse::<IpPrefix>().unwrap(), value));
+    /// let mut table = Table::from(routes);
+    /// assert!(table.extract_if(|_, value| *value % 2 == 1).eq([routes[0], routes[2]]));
+    /// assert!(table.into_iter().eq([routes[1]]));
+    /// ```
+    pub fn extract_if(
+        &mut self,
+        mut take: impl FnMut(IpPrefix, &mut V) -> bool,
+    ) -> impl DoubleEndedIterator<Item = (IpPrefix, V)> + ExactSizeIterator {
+        let ipv4 = self.ipv4.rejected_mut(|prefix, value| !take(prefix.into(), value));
+        let ipv6 = self.ipv6.rejected_mut(|prefix, value| !take(prefix.into(), value));
+        let mut taken: Vec<(IpPrefix, V)> = Vec::with_capacity(ipv4.len() + ipv6.len());
+        taken.extend(self.ipv4.extract(&ipv4).map(|(prefix, value)| (prefix.into(), value)));
+        taken.extend(self.ipv6.extract(&ipv6).map(|(prefix, value)| (prefix.into(), value)));
+        taken.into_iter()
     }
 
     /// Returns the value of exactly this prefix, to change it.
@@ -246,6 +269,12 @@ impl<V, F: Form<V>> Table<V, F> {
         }
     }
 
+    /// Returns the memory that changes have left unused: the table is made again of its routes.
+    /// O(n), and the build of the engine.
+    pub fn shrink_to_fit(&mut self) {
+        *self = std::mem::take(self).into_iter().collect();
+    }
+
     fn remove_all(&mut self, ipv4: Vec<Prefix<u32>>, ipv6: Vec<Prefix<u128>>) {
         let (mut editing_ipv4, mut editing_ipv6) = (self.ipv4.edit(), self.ipv6.edit());
         for prefix in ipv4 {
@@ -269,6 +298,13 @@ impl<V, F: Form<V>> Table<V, F> {
             IpPrefix::V4(prefix) => self.ipv4.get(prefix),
             IpPrefix::V6(prefix) => self.ipv6.get(prefix),
         }
+    }
+
+    /// Returns exactly this prefix and its value.
+    #[must_use]
+    pub fn get_key_value(&self, prefix: impl Into<IpPrefix>) -> Option<(IpPrefix, &V)> {
+        let prefix = prefix.into();
+        Some((prefix, self.get(prefix)?))
     }
 
     /// Returns whether the table has exactly this prefix.

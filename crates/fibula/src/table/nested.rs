@@ -1,7 +1,10 @@
 //! Routes by how they nest: what covers a prefix, and what it covers.
 
 use super::form::Form;
+use super::half::Half;
+use super::slots::Slots;
 use super::{IpPrefix, Table};
+use crate::{Address, NextHop, Prefix, Route};
 
 impl<V, F: Form<V>> Table<V, F> {
     /// Returns the routes that cover `prefix`, itself included, longest first. With an address as
@@ -113,6 +116,28 @@ impl<V, F: Form<V>> Table<V, F> {
         self.covered(prefix).next().is_some() || self.is_covered(prefix)
     }
 
+    /// Returns the routes from `prefix` on, itself included, in the order of
+    /// [`iter`](Table::iter): after IPv4 prefixes come all of IPv6. O(log n) to begin.
+    ///
+    /// ```
+    /// use fibula::{IpPrefix, Table};
+    /// let prefixes = ["10.0.0.0/8", "192.0.2.0/24", "2001:db8::/32"];
+    /// let table = Table::from(prefixes.map(|text| (text.parse::<IpPrefix>().unwrap(), text)));
+    /// let from = table.iter_from("11.0.0.0/8".parse::<IpPrefix>()?);
+    /// assert!(from.map(|(_, &text)| text).eq(["192.0.2.0/24", "2001:db8::/32"]));
+    /// # Ok::<(), fibula::Error>(())
+    /// ```
+    pub fn iter_from(&self, prefix: impl Into<IpPrefix>) -> impl DoubleEndedIterator<Item = (IpPrefix, &V)> {
+        let (ipv4, ipv6) = match prefix.into() {
+            IpPrefix::V4(prefix) => (Some(self.ipv4.rib().iter_from(prefix)), Prefix::ALL),
+            IpPrefix::V6(prefix) => (None, prefix),
+        };
+        let ipv4 = ipv4.into_iter().flatten().filter_map(|route| self.ipv4.value(route));
+        let ipv6 = self.ipv6.rib().iter_from(ipv6).filter_map(|route| self.ipv6.value(route));
+        ipv4.map(|(prefix, value)| (prefix.into(), value))
+            .chain(ipv6.map(|(prefix, value)| (prefix.into(), value)))
+    }
+
     /// Removes the routes that `prefix` covers, itself included. Returns their number. O(log n) a
     /// route; the engine changes once.
     ///
@@ -131,5 +156,63 @@ impl<V, F: Form<V>> Table<V, F> {
             IpPrefix::V4(prefix) => self.ipv4.remove_covered(prefix),
             IpPrefix::V6(prefix) => self.ipv6.remove_covered(prefix),
         }
+    }
+}
+
+impl<V> Table<V> {
+    /// Returns the routes that `prefix` covers, itself included, in order, with the values to
+    /// change. O(k log k) for *k* of them.
+    ///
+    /// ```
+    /// use fibula::{IpPrefix, Table};
+    /// let prefix = |text: &str| text.parse::<IpPrefix>().unwrap();
+    /// let routes = ["0.0.0.0/0", "10.0.0.0/8", "10.1.0.0/16", "10.2.0.0/16"];
+    /// let mut table = Table::from(routes.map(|text| (prefix(text), 0)));
+    /// table.covered_mut(prefix("10.0.0.0/8")).for_each(|(_, value)| *value += 1);
+    /// for (at, (_, value)) in table.covering_mut(prefix("10.1.0.0/16")).rev().enumerate() {
+    ///     *value += 10 * at; // from the shortest on
+    /// }
+    /// assert!(table.values().eq(&[0, 11, 21, 1]));
+    /// ```
+    pub fn covered_mut(
+        &mut self,
+        prefix: impl Into<IpPrefix>,
+    ) -> impl DoubleEndedIterator<Item = (IpPrefix, &mut V)> {
+        let (ipv4, ipv6) = match prefix.into() {
+            IpPrefix::V4(prefix) => (self.ipv4.rib().covered(prefix).collect(), Vec::new()),
+            IpPrefix::V6(prefix) => (Vec::new(), self.ipv6.rib().covered(prefix).collect()),
+        };
+        self.several_mut(ipv4, ipv6)
+    }
+
+    /// Returns the routes that cover `prefix`, itself included, longest first, with the values to
+    /// change; see [`covered_mut`](Table::covered_mut).
+    pub fn covering_mut(
+        &mut self,
+        prefix: impl Into<IpPrefix>,
+    ) -> impl DoubleEndedIterator<Item = (IpPrefix, &mut V)> {
+        let (ipv4, ipv6) = match prefix.into() {
+            IpPrefix::V4(prefix) => (self.ipv4.rib().covering(prefix).collect(), Vec::new()),
+            IpPrefix::V6(prefix) => (Vec::new(), self.ipv6.rib().covering(prefix).collect()),
+        };
+        self.several_mut(ipv4, ipv6)
+    }
+
+    fn several_mut(
+        &mut self,
+        ipv4: Vec<Route<u32>>,
+        ipv6: Vec<Route<u128>>,
+    ) -> impl DoubleEndedIterator<Item = (IpPrefix, &mut V)> {
+        let ipv4 = self.ipv4.several_mut(ipv4).map(|(prefix, value)| (prefix.into(), value));
+        ipv4.chain(self.ipv6.several_mut(ipv6).map(|(prefix, value)| (prefix.into(), value)))
+    }
+}
+
+impl<A: Address, V> Half<A, Slots<V>> {
+    /// Returns some routes, each once, in their order, with the values to change.
+    fn several_mut(&mut self, routes: Vec<Route<A>>) -> impl DoubleEndedIterator<Item = (Prefix<A>, &mut V)> {
+        let indices: Vec<NextHop> = routes.iter().map(|route| route.next_hop).collect();
+        let values = self.store.several_mut(&indices);
+        routes.into_iter().zip(values).filter_map(|(route, value)| Some((route.prefix, value?)))
     }
 }

@@ -141,6 +141,23 @@ impl<V> Slots<V> {
         }
     }
 
+    /// Returns the values of some indices, each of them once, in their order. O(k log k).
+    pub(super) fn several_mut(&mut self, indices: &[NextHop]) -> Vec<Option<&mut V>> {
+        // The slots are divided from the first to the last that is wanted.
+        let mut order: Vec<usize> = (0..indices.len()).collect();
+        order.sort_unstable_by_key(|&at| indices[at]);
+        let mut values: Vec<Option<&mut V>> = indices.iter().map(|_| None).collect();
+        let (mut slots, mut passed) = (self.values.iter_mut(), 0);
+        for at in order {
+            let position = position(indices[at]);
+            if let Some(Slot::Used { value, .. }) = slots.nth(position - passed) {
+                values[at] = Some(value);
+            }
+            passed = position + 1;
+        }
+        values
+    }
+
     /// Returns every value, that of index `i` at `i - 1`. O(slots).
     pub(super) fn values_mut(&mut self) -> Vec<Option<&mut V>> {
         let value = |slot| match slot {

@@ -71,7 +71,7 @@ impl<F: Changed> Pair<F> {
     fn change(&mut self) {
         let (prefix, value) = (self.prefix(), self.rng.u64(..4));
         // Small tables are compared often, and nest as much as large ones.
-        let kind = if self.truth.len() > 40 { self.rng.u8(12..18) } else { self.rng.u8(..18) };
+        let kind = if self.truth.len() > 40 { self.rng.u8(12..18) } else { self.rng.u8(..20) };
         let (table, truth) = (&mut self.table, &mut self.truth);
         match kind {
             0..4 => assert_eq!(table.insert(prefix, value), truth.insert(prefix, value)),
@@ -109,8 +109,11 @@ impl<F: Changed> Pair<F> {
             11 => std::mem::swap(table, &mut self.other),
             12 => {
                 let divisor = self.rng.u64(2..4);
-                F::retain(table, |_, value| value % divisor != 0);
-                truth.retain(|_, value| *value % divisor != 0);
+                let removed = F::retain(table, |_, value| value % divisor != 0);
+                let (kept, expected): (Truth, Truth) =
+                    std::mem::take(truth).into_iter().partition(|(_, value)| value % divisor != 0);
+                *truth = kept;
+                assert!(removed.into_iter().eq(expected));
             }
             13 => {
                 let before = truth.len();
@@ -118,6 +121,17 @@ impl<F: Changed> Pair<F> {
                 assert_eq!(table.remove_covered(prefix), before - truth.len());
             }
             14 => self.exclude(prefix),
+            18 => {
+                F::add_to_kin(table, prefix);
+                truth
+                    .iter_mut()
+                    .filter(|(other, _)| prefix.covers(**other))
+                    .for_each(|(_, value)| *value += 1);
+                // In order, so the shortest first.
+                let covering = truth.iter_mut().filter(|(other, _)| other.covers(prefix));
+                covering.zip(1..).for_each(|((_, value), place)| *value += place);
+            }
+            19 => table.shrink_to_fit(),
             _ if self.rng.u8(..16) > 0 => {
                 F::retain(table, |prefix, _| prefix.len() % 2 == 0);
                 truth.retain(|prefix, _| prefix.len() % 2 == 0);

@@ -1,4 +1,4 @@
-//! Prefixes and tables from and to other crates: `serde` and `ipnet`.
+//! Prefixes and tables from and to other crates: `serde`, and those that have prefixes.
 
 use crate::prefix;
 use fibula::{IpPrefix, NextHop, Prefix, Table};
@@ -56,19 +56,47 @@ fn prefixes_of_ipnet_are_keys() {
     assert_eq!(table.covering(net).count(), 1);
 }
 
-#[test]
-fn prefixes_go_to_ipnet_and_back() {
-    for text in ["0.0.0.0/0", "192.0.2.0/24", "255.255.255.255/32", "::/0", "2001:db8::/32", "::1/128"] {
-        let (ours, theirs): (IpPrefix, IpNet) = (text.parse().unwrap(), text.parse().unwrap());
-        assert_eq!((IpNet::from(ours), IpPrefix::from(theirs)), (theirs, ours));
-        match (ours, theirs) {
-            (IpPrefix::V4(ours), IpNet::V4(theirs)) => {
-                assert_eq!((Ipv4Net::from(ours), Prefix::from(theirs)), (theirs, ours));
+/// Prefixes go to a crate and back, and bits after the length are cleared.
+macro_rules! there_and_back {
+    ($name:ident: $v4:ty, $v6:ty, $either:ty, $masked:expr) => {
+        #[test]
+        fn $name() {
+            for text in
+                ["0.0.0.0/0", "192.0.2.0/24", "255.255.255.255/32", "::/0", "2001:db8::/32", "::1/128"]
+            {
+                let (ours, theirs): (IpPrefix, $either) = (text.parse().unwrap(), text.parse().unwrap());
+                assert_eq!((<$either>::from(ours), IpPrefix::from(theirs)), (theirs, ours));
+                match ours {
+                    IpPrefix::V4(ours) => {
+                        let theirs: $v4 = text.parse().unwrap();
+                        assert_eq!((<$v4>::from(ours), Prefix::from(theirs)), (theirs, ours));
+                        assert_eq!(
+                            (<$either>::from(ours), IpPrefix::from(theirs)),
+                            (theirs.into(), ours.into())
+                        );
+                    }
+                    IpPrefix::V6(ours) => {
+                        let theirs: $v6 = text.parse().unwrap();
+                        assert_eq!((<$v6>::from(ours), Prefix::from(theirs)), (theirs, ours));
+                        assert_eq!(
+                            (<$either>::from(ours), IpPrefix::from(theirs)),
+                            (theirs.into(), ours.into())
+                        );
+                    }
+                }
             }
-            (IpPrefix::V6(ours), IpNet::V6(theirs)) => {
-                assert_eq!((Ipv6Net::from(ours), Prefix::from(theirs)), (theirs, ours));
-            }
-            _ => panic!("{text}: two families"),
+            let masked: Option<$either> = $masked;
+            assert!(masked.is_none_or(|net| IpPrefix::from(net) == prefix("10.0.0.0/8")));
         }
-    }
+    };
 }
+
+there_and_back!(cidr_and_back: cidr::Ipv4Cidr, cidr::Ipv6Cidr, cidr::IpCidr, None);
+there_and_back!(
+    ip_network_and_back: ip_network::Ipv4Network, ip_network::Ipv6Network, ip_network::IpNetwork, None
+);
+there_and_back!(ipnet_and_back: Ipv4Net, Ipv6Net, IpNet, Some("10.1.2.3/8".parse().unwrap()));
+there_and_back!(
+    ipnetwork_and_back: ipnetwork::Ipv4Network, ipnetwork::Ipv6Network, ipnetwork::IpNetwork,
+    Some("10.1.2.3/8".parse().unwrap())
+);

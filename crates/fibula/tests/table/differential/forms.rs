@@ -18,8 +18,12 @@ pub(super) trait Changed: Sized + Form<u64, Store: Clone> {
     /// Changes all values.
     fn change_all(table: &mut Table<u64, Self>, change: impl Fn(u64) -> u64);
 
-    /// Keeps the routes for which `keep` returns true.
-    fn retain(table: &mut Table<u64, Self>, keep: impl Fn(IpPrefix, u64) -> bool);
+    /// Keeps the routes for which `keep` returns true. Returns the others.
+    fn retain(table: &mut Table<u64, Self>, keep: impl Fn(IpPrefix, u64) -> bool) -> Vec<(IpPrefix, u64)>;
+
+    /// Adds to the value of each route that `prefix` covers 1, and to that of each route that
+    /// covers it its place among them, from 1 on, the shortest first.
+    fn add_to_kin(table: &mut Table<u64, Self>, prefix: IpPrefix);
 }
 
 /// In place.
@@ -47,8 +51,15 @@ impl Changed for PerRoute {
         assert_eq!(table.iter_mut().count(), table.len());
     }
 
-    fn retain(table: &mut Table<u64>, keep: impl Fn(IpPrefix, u64) -> bool) {
+    fn retain(table: &mut Table<u64>, keep: impl Fn(IpPrefix, u64) -> bool) -> Vec<(IpPrefix, u64)> {
+        let removed = table.extract_if(|prefix, value| !keep(prefix, *value)).collect();
         table.retain(|prefix, value| keep(prefix, *value));
+        removed
+    }
+
+    fn add_to_kin(table: &mut Table<u64>, prefix: IpPrefix) {
+        table.covered_mut(prefix).rev().for_each(|(_, value)| *value += 1);
+        table.covering_mut(prefix).rev().zip(1..).for_each(|((_, value), place)| *value += place);
     }
 }
 
@@ -78,7 +89,20 @@ impl<const LENGTHS: bool> Changed for Interned<LENGTHS> {
         table.extend(routes);
     }
 
-    fn retain(table: &mut Table<u64, Self>, keep: impl Fn(IpPrefix, u64) -> bool) {
+    fn retain(table: &mut Table<u64, Self>, keep: impl Fn(IpPrefix, u64) -> bool) -> Vec<(IpPrefix, u64)> {
+        let removed = table.iter().filter(|&(prefix, &value)| !keep(prefix, value));
+        let removed = removed.map(|(prefix, &value)| (prefix, value)).collect();
         table.retain(|prefix, value| keep(prefix, *value));
+        removed
+    }
+
+    fn add_to_kin(table: &mut Table<u64, Self>, prefix: IpPrefix) {
+        let covered: Vec<(IpPrefix, u64)> =
+            table.covered(prefix).map(|(prefix, value)| (prefix, value + 1)).collect();
+        table.extend(covered);
+        let mut covering: Vec<(IpPrefix, u64)> =
+            table.covering(prefix).map(|(prefix, &value)| (prefix, value)).collect();
+        covering.reverse();
+        table.extend(covering.into_iter().zip(1..).map(|((prefix, value), place)| (prefix, value + place)));
     }
 }

@@ -88,6 +88,10 @@ impl<F: Changed> Pair<F> {
     fn exact(&self, prefix: IpPrefix) {
         let (table, expected) = (&self.table, self.truth.get(&prefix));
         assert_eq!((table.get(prefix), table.contains_key(prefix)), (expected, expected.is_some()));
+        assert_eq!(table.get_key_value(prefix), expected.map(|value| (prefix, value)));
+        let from = those(&self.truth, |other| *other >= prefix);
+        assert!(table.iter_from(prefix).map(own).eq(from.iter().copied()));
+        assert!(table.iter_from(prefix).rev().map(own).eq(from.into_iter().rev()));
         for (&prefix, &value) in &self.truth {
             assert_eq!(table[prefix], value);
         }
