@@ -124,8 +124,8 @@ impl Shown {
         (self.id, self.figures) = (next_id(), OnceLock::new());
     }
 
-    /// Numbers the values of routes anew, without those that no route has, and
-    /// compiles the table again. O(n).
+    /// Numbers the values of routes from 1 on, without those that no route has, and compiles the
+    /// table again. O(n).
     fn forget_values(&mut self) {
         let before = std::mem::take(&mut self.next_hops);
         self.json.truncate(1);

@@ -170,7 +170,7 @@ impl<A: Address> Prefix<A> {
 macro_rules! constant {
     ($name:ident, $bits:ty, $ip:ident, $what:literal, $example:literal) => {
         impl Prefix<$bits> {
-            #[doc = concat!("Returns the ", $what, " prefix of an address and a length that are known to be legal.")]
+            #[doc = concat!("Returns the ", $what, " prefix of a legal address and length.")]
             ///
             /// # Panics
             /// If `len` is past the family's bits, or a bit after it is set. In a constant, that

@@ -94,7 +94,7 @@ fn ipv6(bits: u64) -> Route<u128> {
 }
 
 /// Inserts the routes one by one in random order, then builds the same table from sorted input. A
-/// route takes at most so many bytes.
+/// route takes no more bytes than these.
 fn check<A: Address>(route: impl Fn(u64) -> Route<A>, [random, sorted]: [f64; 2]) {
     let routes = drawn(ROUTES, route);
     let mut at_random = measured("inserted in random order", random, || {

@@ -32,7 +32,7 @@ pub(super) struct Guide<A: Copy> {
     /// Empty if they would save less than [`STEPS_SAVED`], or if there are more intervals than
     /// [`INTERVALS_MOST`].
     slots: Array<u16>,
-    /// The number of starts when the slots were last made anew.
+    /// The number of starts when the slots were last filled.
     filled: usize,
 }
 
@@ -103,7 +103,7 @@ impl<A: Address> Guide<A> {
     }
 
     /// Follows a change of the starts from `first` to `last`; there were `before` of them. O(slots)
-    /// at the speed of a copy, and O(starts) where it leads to them anew.
+    /// at the speed of a copy, and O(starts) where all slots are filled.
     pub(super) fn follow(&mut self, starts: &[A], before: usize, first: A, last: A) {
         let is_another = !(self.filled / 2..=self.filled * 2).contains(&starts.len());
         if self.slots.is_empty() && !is_another {
