@@ -111,7 +111,9 @@ macro_rules! suite_of_family {
         @by_width $($by_width_module:ident::$by_width:ident)+
         @once $($module:ident::$test:ident)+
     ) => {$(
-        #[doc = concat!("[`", stringify!($by_width), "`](crate::", stringify!($by_width_module), ").")]
+        #[doc = concat!(
+            "[`", stringify!($by_width), "`](crate::", stringify!($by_width_module), ").",
+        )]
         pub fn $by_width(engine: &crate::Subject, width: fibula::engine::WidthBits) {
             crate::$by_width_module::$by_width::<super::address::$family>(engine, width);
         }
