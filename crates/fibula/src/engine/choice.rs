@@ -13,15 +13,19 @@
 //! | parameter | meaning |
 //! | --- | --- |
 //! | `run-off` | `no` leaves the run-off out: the choice then depends on the table alone |
+//! | `calls` | `many`: calls of hundreds of addresses count (default); `any`: single lookups too |
 //! | `room` | the most bytes that the compiled table may take for each route, beyond 4 KiB |
 
-use super::{Config, Entry, Estimate, Shape, Survey, Updates, Whole, run_off};
+use super::run_off::RunOff;
+use super::survey::Calls;
+use super::{Config, Entry, Estimate, Shape, Survey, Updates, Whole};
 use crate::arch::Level;
 use crate::{Address, Delta, Error, ErrorKind, Limit, Rib};
 
-/// The specification that leaves the choice of an engine to fibula. It has the parameters `run-off`
-/// and `room`, as in `best/run-off=no/room=64`: the engine is chosen by its estimate alone, among
-/// those that take at most 4 KiB and 64 bytes a route.
+/// The specification that leaves the choice of an engine to fibula. It has the parameters
+/// `run-off`, `room` and `calls`, as in `best/run-off=no/room=64/calls=any`: the engine is chosen
+/// by its estimate alone, among those that take at most 4 KiB and 64 bytes a route, for calls of
+/// one address as much as for calls of many.
 ///
 /// ```
 /// use fibula::engine::{BEST, ENGINES};
@@ -38,6 +42,7 @@ pub const BEST: &str = "best";
 /// The parameters of [`BEST`].
 const RUN_OFF: &str = "run-off";
 const ROOM: &str = "room";
+const CALLS: &str = "calls";
 
 /// The bytes that every compiled table may take.
 const FREE: u64 = 4096;
@@ -86,16 +91,21 @@ const ROOT: usize = 4096;
 /// ```
 #[must_use]
 pub fn costs<'e, A: Address>(engines: &'e [Entry], isa: Level, rib: &Rib<A>) -> Vec<(&'e Entry, f32)> {
-    let estimates = estimates(engines, isa, &Survey::of(rib)).into_iter();
+    let estimates = estimates(engines, isa, &Survey::of(rib), Calls::Many).into_iter();
     estimates.map(|(entry, estimate)| (entry, estimate.cost())).collect()
 }
 
 /// Returns the engines of a table's family, each with its estimate, those of the least cost first.
-fn estimates<'e>(engines: &'e [Entry], isa: Level, survey: &Survey<'_>) -> Vec<(&'e Entry, Estimate)> {
+fn estimates<'e>(
+    engines: &'e [Entry],
+    isa: Level,
+    survey: &Survey<'_>,
+    calls: Calls,
+) -> Vec<(&'e Entry, Estimate)> {
     let engines = engines.iter().filter(|entry| entry.does(survey.family()));
     let mut estimates: Vec<(&Entry, Estimate)> =
         engines.map(|entry| (entry, (entry.about.estimate)(survey, isa))).collect();
-    estimates.sort_by(|(_, one), (_, other)| one.cost().total_cmp(&other.cost()));
+    estimates.sort_by(|(_, one), (_, other)| one.cost_in(calls).total_cmp(&other.cost_in(calls)));
     estimates
 }
 
@@ -105,6 +115,7 @@ pub(crate) struct Choice {
     engines: &'static [Entry],
     isa: Level,
     has_run_off: bool,
+    calls: Calls,
     /// The most bytes a route, beyond [`FREE`].
     room: u64,
     shape: Shape,
@@ -124,11 +135,12 @@ impl Choice {
         config: &Config,
         rib: &Rib<A>,
     ) -> Result<Self, Error> {
-        config.check_names(BEST, &[RUN_OFF, ROOM])?;
+        config.check_names(BEST, &[RUN_OFF, ROOM, CALLS])?;
         Ok(Self {
             engines,
             isa: config.isa,
             has_run_off: config.choice(RUN_OFF, &[("yes", HAS_CLOCK), ("no", false)])?,
+            calls: config.choice(CALLS, &[("many", Calls::Many), ("any", Calls::Any)])?,
             room: config.parameter(ROOM, 0..=u64::MAX, u64::MAX)?,
             shape: Shape::of(rib),
             built: rib.len(),
@@ -152,32 +164,38 @@ impl Choice {
     ) -> Result<(Box<dyn Whole<A>>, Entry), Error> {
         let survey = Survey::with_shape(&self.shape, rib);
         let mut refused = Error::new(ErrorKind::UnknownEngine, format!("no engine does {}", A::FAMILY));
-        let mut contenders: Vec<(Box<dyn Whole<A>>, Entry)> = Vec::new();
-        let mut least = f32::INFINITY;
+        let mut best: Option<(Box<dyn Whole<A>>, Entry)> = None;
+        let (mut run_off, mut least) = (None, f32::INFINITY);
+        let mut contenders = 0;
         for (&entry, estimate) in self.candidates(&survey) {
+            let cost = estimate.cost_in(self.calls);
             let takes_part = self.has_run_off
                 && rib.len() >= RUN_OFF_LEAST
-                && contenders.len() < CONTENDERS_MOST
-                && estimate.cost() <= NEAR * least;
-            if !contenders.is_empty() && !takes_part {
+                && contenders < CONTENDERS_MOST
+                && cost <= NEAR * least;
+            if best.is_some() && !takes_part {
                 break;
             }
-            match build(&entry).and_then(|built| self.check_room(built, rib.len())) {
-                Ok(built) => contenders.push((built, entry)),
+            let built = match build(&entry).and_then(|built| self.check_room(built, rib.len())) {
+                Ok(built) => built,
                 // The next may hold it.
-                Err(error) if error.limit().is_some() => refused = error,
+                Err(error) if error.limit().is_some() => {
+                    refused = error;
+                    continue;
+                }
                 Err(error) => return Err(error),
+            };
+            (contenders, least) = (contenders + 1, least.min(cost));
+            if let Some((best, _)) = &best {
+                let run_off = run_off.get_or_insert_with(|| RunOff::new(rib, self.calls));
+                let [other, first] = [&built, best].map(|table| (&**table, table.engine().memory().total()));
+                if !run_off.is_better(other, first) {
+                    continue;
+                }
             }
-            least = least.min(estimate.cost());
+            best = Some((built, entry));
         }
-        match contenders.len() {
-            0 => Err(refused),
-            1 => Ok(contenders.remove(0)),
-            _ => {
-                let fastest = run_off::fastest(rib, contenders.iter().map(|(built, _)| &**built));
-                Ok(contenders.swap_remove(fastest))
-            }
-        }
+        best.ok_or(refused)
     }
 
     fn check_room<A: Address>(
@@ -200,7 +218,7 @@ impl Choice {
     /// Returns the engines in the order in which to try them: those that follow changes in place,
     /// and are thought to fit into the room.
     fn candidates(&self, survey: &Survey<'_>) -> Vec<(&Entry, Estimate)> {
-        let mut candidates = estimates(self.engines, self.isa, survey);
+        let mut candidates = estimates(self.engines, self.isa, survey, self.calls);
         let room = self.room_for(survey.routes());
         candidates.retain(|(entry, estimate)| {
             estimate.bytes as u64 <= room && entry.about.updates == Updates::InPlace
@@ -222,14 +240,14 @@ impl Choice {
         if rib.len() > GROWTH * self.built.max(ROOT / GROWTH) || deltas * BUILD_SHARE > rib.len() + ROOT {
             return true;
         }
-        if self.changes < CHANGES_LEAST + self.shape.lengths.routes() / 4 {
+        if self.changes < CHANGES_LEAST + rib.len() / 4 {
             return false;
         }
         self.changes = 0;
         let survey = Survey::with_shape(&self.shape, rib);
-        let cost = (engine.about.estimate)(&survey, self.isa).cost();
-        let least = self.candidates(&survey).first().map_or(f32::INFINITY, |(_, least)| least.cost());
-        cost > REPLACED_FROM * least
+        let cost = |estimate: Estimate| estimate.cost_in(self.calls);
+        let least = self.candidates(&survey).first().map_or(f32::INFINITY, |&(_, least)| cost(least));
+        cost((engine.about.estimate)(&survey, self.isa)) > REPLACED_FROM * least
     }
 }
 
@@ -269,7 +287,7 @@ mod tests {
             let shape = Shape { family: Family::Ipv6, lengths, width: WidthBits::U8 };
             let compared = ["poptrie", "mosaic6", "terrace"];
             let empty = Rib::<u128>::new();
-            let estimates = estimates(ENGINES, isa, &Survey::with_shape(&shape, &empty));
+            let estimates = estimates(ENGINES, isa, &Survey::with_shape(&shape, &empty), Calls::Many);
             let first = estimates.iter().find(|(entry, _)| compared.contains(&entry.about.name));
             first.map(|(entry, _)| entry.about.name)
         };

@@ -3,14 +3,19 @@
 use crate::{Address, Delta, Rib};
 
 /// The number of routes of each prefix length, 0 to 128.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Lengths([u32; 129]);
+#[derive(Clone, Debug, Default)]
+pub struct Lengths {
+    /// By length, up to the longest that there was.
+    counts: Vec<u32>,
+}
 
-impl Default for Lengths {
-    fn default() -> Self {
-        Self([0; 129])
+impl PartialEq for Lengths {
+    fn eq(&self, other: &Self) -> bool {
+        (0..=u8::MAX).all(|length| self.count(length) == other.count(length))
     }
 }
+
+impl Eq for Lengths {}
 
 impl Lengths {
     /// Counts the routes of a table. O(n).
@@ -36,7 +41,13 @@ impl Lengths {
 
     /// Adds `routes` to the count of a length.
     pub(crate) fn add(&mut self, length: u8, routes: u32) {
-        self.0[usize::from(length)] += routes;
+        let at = usize::from(length);
+        if at >= self.counts.len() {
+            // Exactly: small tables are many.
+            self.counts.reserve_exact(at + 1 - self.counts.len());
+            self.counts.resize(at + 1, 0);
+        }
+        self.counts[at] += routes;
     }
 
     /// Subtracts `routes` from the count of a length.
@@ -44,8 +55,11 @@ impl Lengths {
     /// # Panics
     /// If the count is less.
     pub(crate) fn remove(&mut self, length: u8, routes: u32) {
-        let count = &mut self.0[usize::from(length)];
-        *count = count.checked_sub(routes).expect("no more routes go than there are");
+        let left = self.count(length).checked_sub(routes as usize);
+        let left = left.expect("no more routes go than there are") as u32;
+        if let Some(count) = self.counts.get_mut(usize::from(length)) {
+            *count = left;
+        }
     }
 
     /// Follows a change of the table. O(1).
@@ -60,25 +74,25 @@ impl Lengths {
     /// Returns the number of routes of a length.
     #[must_use]
     pub fn count(&self, length: u8) -> usize {
-        self.0[usize::from(length)] as usize
+        self.counts.get(usize::from(length)).map_or(0, |&count| count as usize)
     }
 
     /// Returns the number of all routes.
     #[must_use]
     pub fn routes(&self) -> usize {
-        self.0.iter().map(|&count| count as usize).sum()
+        self.counts.iter().map(|&count| count as usize).sum()
     }
 
     /// Returns the number of routes that are longer.
     #[must_use]
     pub fn longer_than(&self, length: u8) -> usize {
-        self.0[usize::from(length) + 1..].iter().map(|&count| count as usize).sum()
+        self.counts.iter().skip(usize::from(length) + 1).map(|&count| count as usize).sum()
     }
 
     /// Returns the length that most routes have, the longest of several, and how many have it.
     #[must_use]
     pub fn most_frequent(&self) -> (u8, usize) {
-        let counts = (0..=u8::MAX).zip(self.0);
+        let counts = (0..=u8::MAX).zip(self.counts.iter().copied());
         counts.max_by_key(|&(_, count)| count).map_or((0, 0), |(length, count)| (length, count as usize))
     }
 }

@@ -8,7 +8,7 @@ use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 /// The properties of a table that changes of it are followed in.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Shape {
     /// Its family.
     pub(crate) family: Family,
@@ -49,6 +49,7 @@ pub struct Survey<'r> {
     shape: Shape,
     routes: Routes<'r>,
     different_24s: OnceCell<usize>,
+    different_18s: OnceCell<usize>,
 }
 
 impl<'r> Survey<'r> {
@@ -60,7 +61,12 @@ impl<'r> Survey<'r> {
 
     /// As [`Survey::of`], of a table whose shape is known. O(1).
     pub(crate) fn with_shape<A: Address>(shape: &Shape, rib: &'r Rib<A>) -> Self {
-        Self { shape: *shape, routes: A::routes_of(rib), different_24s: OnceCell::new() }
+        Self {
+            shape: shape.clone(),
+            routes: A::routes_of(rib),
+            different_24s: OnceCell::new(),
+            different_18s: OnceCell::new(),
+        }
     }
 
     /// Returns the number of routes of each length.
@@ -130,9 +136,16 @@ impl<'r> Survey<'r> {
     #[must_use]
     pub fn different_24s(&self) -> usize {
         *self.different_24s.get_or_init(|| match self.routes {
-            Routes::Ipv4(rib) if self.shape.lengths.longer_than(24) > 0 => different_24s(rib),
+            Routes::Ipv4(rib) if self.shape.lengths.longer_than(24) > 0 => different(rib, 24, 32),
             _ => 0,
         })
+    }
+
+    /// Returns the number of /18s that differ in their longer routes up to /24, of IPv4; see
+    /// [`different_24s`](Self::different_24s).
+    #[must_use]
+    pub fn different_18s(&self) -> usize {
+        *self.different_18s.get_or_init(|| self.ipv4().map_or(0, |rib| different(rib, 18, 24)))
     }
 
     /// Returns the nanoseconds that a lookup waits for the answers of a /24 with longer routes,
@@ -159,6 +172,24 @@ pub struct Estimate {
 /// taken, and a table of a few routes gets no root of a hundred kilobytes.
 const NS_A_DOUBLING: f32 = 0.3;
 
+/// The bytes of a table that the near caches hold.
+const NEAR_CACHES: f32 = (512 << 10) as f32;
+
+/// The nanoseconds that a single lookup waits longer for each doubling of the bytes from there on:
+/// nothing overlaps with it, and more of its loads miss. With `mosaic` and `mosaic-runs` of 5 to 27
+/// MB it was 2 to 3 on an EPYC of the fourth generation.
+const NS_A_MISS: f32 = 2.5;
+
+/// What the calls of lookups are like that a table is compiled for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Calls {
+    /// Of hundreds of addresses or more.
+    #[default]
+    Many,
+    /// Of one address as often as of many.
+    Any,
+}
+
 impl Estimate {
     /// An engine that was not measured: it costs more than any that was.
     pub const UNKNOWN: Self = Self { ns: 1e6, bytes: 0 };
@@ -177,20 +208,37 @@ impl Estimate {
     /// three tenths for each doubling of the bytes from 4 KiB on.
     #[must_use]
     pub fn cost(self) -> f32 {
-        self.ns + NS_A_DOUBLING * (self.bytes as f32 / 4096.0).max(1.0).log2()
+        self.cost_in(Calls::Many)
+    }
+
+    /// Returns the cost in calls of a kind. In calls of any length, a lookup is a single one as
+    /// often as one of a batch.
+    pub(crate) fn cost_in(self, calls: Calls) -> f32 {
+        let wait = NS_A_MISS * (self.bytes as f32 / NEAR_CACHES).max(1.0).log2();
+        let ns = match calls {
+            Calls::Many => self.ns,
+            Calls::Any => self.ns + wait / 2.0,
+        };
+        ns + price(self.bytes)
     }
 }
 
-/// Returns the number of /24s that differ in their longer routes. O(n).
-fn different_24s(rib: &Rib<u32>) -> usize {
-    let mut longer = rib.iter().filter(|route| route.prefix.len() > 24).peekable();
+/// Returns the nanoseconds of a lookup that the bytes of a compiled table are worth.
+pub(crate) fn price(bytes: usize) -> f32 {
+    NS_A_DOUBLING * (bytes as f32 / 4096.0).max(1.0).log2()
+}
+
+/// Returns the number of prefixes of length `len` that differ in their longer routes up to
+/// `longest`. O(n).
+fn different(rib: &Rib<u32>, len: u8, longest: u8) -> usize {
+    let mut longer = rib.iter().filter(|route| (len + 1..=longest).contains(&route.prefix.len())).peekable();
     let mut different = HashSet::new();
     while let Some(first) = longer.next() {
-        let network = Prefix::containing(first.prefix.first(), 24);
+        let network = Prefix::containing(first.prefix.first(), len);
         let mut hasher = DefaultHasher::new();
         let mut next = Some(first);
         while let Some(Route { prefix, next_hop }) = next {
-            (prefix.first().bits(24, 8), prefix.len(), next_hop).hash(&mut hasher);
+            (prefix.first().bits(len, 32 - len), prefix.len(), next_hop).hash(&mut hasher);
             next = longer.next_if(|route| network.contains(route.prefix.first()));
         }
         different.insert(hasher.finish());

@@ -39,7 +39,7 @@ pub struct Fib<A: Address> {
     entry: Entry,
     config: Config,
     /// If `best` chose the engine: how it chooses another when the table has changed.
-    choice: Option<Choice>,
+    choice: Option<Box<Choice>>,
     /// The number of routes of the table.
     routes: usize,
 }
@@ -91,7 +91,7 @@ impl<A: Address> Fib<A> {
         let choice = Choice::among(engines, &config, rib)?;
         let config = config.without_parameters();
         let (whole, entry) = choice.compile(rib, |entry| compile(entry, rib, &config))?;
-        Ok(Self { whole, entry, config, choice: Some(choice), routes: rib.len() })
+        Ok(Self { whole, entry, config, choice: Some(Box::new(choice)), routes: rib.len() })
     }
 
     /// Follows the table: `rib` has changed by `deltas`, at most one a prefix. If the engine cannot
@@ -287,7 +287,7 @@ impl<A: Address> From<Fib<A>> for Box<dyn View<A>> {
 pub(crate) struct Origin {
     entry: Entry,
     config: Config,
-    choice: Option<Choice>,
+    choice: Option<Box<Choice>>,
     routes: usize,
 }
 
@@ -298,7 +298,7 @@ impl Origin {
     /// # Errors
     /// If `rib` exceeds a limit of the engine.
     pub(crate) fn compile<A: Address>(&self, rib: &Rib<A>) -> Result<Fib<A>, Error> {
-        let choice = self.choice.as_ref().map(|choice| choice.again(rib));
+        let choice = self.choice.as_ref().map(|choice| Box::new(choice.again(rib)));
         let (whole, entry) = match &choice {
             Some(choice) => choice.compile(rib, |entry| compile(entry, rib, &self.config))?,
             None => (compile(&self.entry, rib, &self.config)?, self.entry),

@@ -2,7 +2,6 @@
 
 use super::form::Form;
 use super::half::Half;
-use super::slots::position;
 use super::store::Store;
 use super::{IpPrefix, PrefixSet, Table};
 use crate::rib::AddressSet;
@@ -176,7 +175,10 @@ impl<A: Address, S: Store> Half<A, S> {
             self.iter().map(|(prefix, value)| Route { prefix, next_hop: index(value) }).collect();
         let routes = rib.aggregate();
         Self::of(
-            routes.iter().map(|route| (route.prefix, values[position(route.next_hop)].clone())).collect(),
+            routes
+                .iter()
+                .map(|route| (route.prefix, values[route.next_hop.0 as usize - 1].clone()))
+                .collect(),
         )
     }
 

@@ -1,76 +1,94 @@
 //! [`Classes`]: values of which equal ones are stored once.
 
-use super::slots::{Slots, position};
+use super::slots::Slots;
 use super::store::Store;
 use crate::{Address, NextHop, Prefix, Rib};
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
 use std::hash::{BuildHasher, Hash, RandomState};
 
-/// The values of one family, each once; with `LENGTHS` once for each length of a prefix. The next
-/// hop of a route is the class that it belongs to.
+/// The values of one family, each once. The next hop of a route is the number of its value; with
+/// `LENGTHS`, the length of its prefix follows in the last bits. So an answer says what prefix it
+/// is of, and no memory is read for that.
 #[derive(Clone, Debug)]
 pub struct Classes<V, const LENGTHS: bool> {
     slots: Slots<V>,
-    /// The number of routes of each class.
+    /// The number of routes of each value, by slot.
     routes: Vec<u32>,
-    /// The classes by length and value.
+    /// The number of each value: its next hop, with a length of 0.
     by_value: HashTable<NextHop>,
     hasher: RandomState,
+    /// The greatest length that fits into the last bits of a next hop.
+    lengths: u32,
 }
 
-impl<V: Eq + Hash, const LENGTHS: bool> Classes<V, LENGTHS> {
-    /// Returns the length that a class is told by.
-    fn length(len: u8) -> u8 {
-        if LENGTHS { len } else { 0 }
+impl<V: Clone + Eq + Hash, const LENGTHS: bool> Classes<V, LENGTHS> {
+    /// Returns the next hop of the value of this number and of a prefix of length `len`.
+    fn next_hop(number: NextHop, len: u8) -> NextHop {
+        NextHop(number.0 | if LENGTHS { u32::from(len) } else { 0 })
     }
 
-    fn hash(&self, len: u8, value: &V) -> u64 {
-        self.hasher.hash_one((len, value))
+    /// Returns the number of the value of a next hop.
+    fn number(&self, next_hop: NextHop) -> NextHop {
+        NextHop(next_hop.0 & !self.lengths)
     }
 
-    /// Adds a route to the class of a value, which is created if there is none. Returns the class,
-    /// and the value if it was not needed.
-    fn count(&mut self, len: u8, value: V) -> (NextHop, Option<V>) {
-        let len = Self::length(len);
-        let hash = self.hash(len, &value);
-        let Self { slots, routes, by_value, hasher } = self;
-        let hash_of = |&class: &NextHop| slots.class(class).map_or(0, |class| hasher.hash_one(class));
-        let is_equal = |&class: &NextHop| slots.class(class) == Some((len, &value));
-        match by_value.entry(hash, is_equal, hash_of) {
+    /// Returns the length that a next hop tells, with `LENGTHS`.
+    #[inline]
+    fn len(&self, next_hop: NextHop) -> u8 {
+        (next_hop.0 & self.lengths) as u8
+    }
+
+    /// Adds a route to a value, which is stored if it is new. Returns the next hop.
+    fn count(&mut self, len: u8, value: V) -> NextHop {
+        let Self { slots, routes, by_value, hasher, .. } = self;
+        let hash_of = |&number: &NextHop| slots.value(number).map_or(0, |value| hasher.hash_one(value));
+        let is_equal = |&number: &NextHop| slots.value(number) == Some(&value);
+        let number = match by_value.entry(hasher.hash_one(&value), is_equal, hash_of) {
             Entry::Occupied(found) => {
-                let class = *found.get();
-                routes[position(class)] += 1;
-                (class, Some(value))
+                let number = *found.get();
+                routes[slots.position(number)] += 1;
+                number
             }
             Entry::Vacant(vacant) => {
-                let class = slots.next();
-                vacant.insert(class);
-                slots.insert(len, value);
-                routes.resize(routes.len().max(position(class) + 1), 0);
-                routes[position(class)] = 1;
-                (class, None)
+                let number = slots.next();
+                let position = slots.position(number);
+                vacant.insert(number);
+                slots.insert(0, value);
+                routes.resize(routes.len().max(position + 1), 0);
+                routes[position] = 1;
+                number
             }
-        }
+        };
+        Self::next_hop(number, len)
     }
 }
 
 impl<V: Clone + Eq + Hash, const LENGTHS: bool> Store for Classes<V, LENGTHS> {
     type Value = V;
 
-    fn new() -> Self {
+    fn new(bits: u8) -> Self {
+        let length_bits = if LENGTHS { u8::BITS - bits.leading_zeros() } else { 0 };
         Self {
-            slots: Slots::default(),
+            slots: Slots::new(length_bits),
             routes: Vec::new(),
             by_value: HashTable::new(),
             hasher: RandomState::new(),
+            lengths: (1 << length_bits) - 1,
         }
     }
 
     fn reserve(&mut self, _routes: usize) {}
 
+    fn shrink_to_fit(&mut self) {
+        let Self { slots, routes, by_value, hasher, .. } = self;
+        slots.shrink();
+        routes.shrink_to_fit();
+        by_value.shrink_to_fit(|&number| slots.value(number).map_or(0, |value| hasher.hash_one(value)));
+    }
+
     fn add(&mut self, len: u8, value: V) -> NextHop {
-        self.count(len, value).0
+        self.count(len, value)
     }
 
     fn replace(&mut self, before: NextHop, len: u8, value: V) -> (NextHop, V) {
@@ -78,29 +96,30 @@ impl<V: Clone + Eq + Hash, const LENGTHS: bool> Store for Classes<V, LENGTHS> {
         if *was == value {
             return (before, value);
         }
-        let shared = (self.routes[position(before)] > 1).then(|| was.clone());
-        let (after, _) = self.count(len, value);
+        let shared = (self.routes[self.slots.position(before)] > 1).then(|| was.clone());
+        let after = self.count(len, value);
         let was = self.release(before).or(shared).expect("a value that no other route has is returned");
         (after, was)
     }
 
     fn release(&mut self, next_hop: NextHop) -> Option<V> {
-        let routes = self.routes.get_mut(position(next_hop)).filter(|routes| **routes > 0)?;
+        let position = self.slots.position(next_hop);
+        let routes = self.routes.get_mut(position).filter(|routes| **routes > 0)?;
         if *routes > 1 {
             *routes -= 1;
             return None;
         }
-        let (len, value) = self.slots.class(next_hop)?;
-        let hash = self.hash(len, value);
-        if let Ok(found) = self.by_value.find_entry(hash, |&class| class == next_hop) {
+        let hash = self.hasher.hash_one(self.slots.value(next_hop)?);
+        let gone = self.number(next_hop);
+        if let Ok(found) = self.by_value.find_entry(hash, |&number| number == gone) {
             found.remove();
         }
-        self.routes[position(next_hop)] = 0;
+        self.routes[position] = 0;
         self.slots.remove(next_hop)
     }
 
     fn remove(&mut self, next_hop: NextHop) -> Option<V> {
-        let shared = self.routes.get(position(next_hop)).is_some_and(|&routes| routes > 1);
+        let shared = self.routes.get(self.slots.position(next_hop)).is_some_and(|&routes| routes > 1);
         let value = if shared { self.slots.value(next_hop).cloned() } else { None };
         self.release(next_hop).or(value)
     }
@@ -111,10 +130,11 @@ impl<V: Clone + Eq + Hash, const LENGTHS: bool> Store for Classes<V, LENGTHS> {
 
     #[inline]
     fn matching<A: Address>(&self, rib: &Rib<A>, next_hop: NextHop, address: A) -> Option<(Prefix<A>, &V)> {
-        if LENGTHS {
-            return self.slots.matching(next_hop, address);
-        }
         let value = self.slots.value(next_hop)?;
+        if LENGTHS {
+            // No next hop that this table has given tells more than all bits.
+            return Some((Prefix::containing(address, self.len(next_hop).min(A::BITS)), value));
+        }
         Some((rib.longest_match(address)?.prefix, value))
     }
 
@@ -128,18 +148,20 @@ impl<V: Clone + Eq + Hash, const LENGTHS: bool> Store for Classes<V, LENGTHS> {
     fn validate<A: Address>(&self, rib: &Rib<A>) -> Result<(), String> {
         let mut routes = vec![0; self.routes.len()];
         for route in rib {
-            let class = self.slots.class(route.next_hop).ok_or_else(|| format!("{route:?} has no class"))?;
-            if class.0 != Self::length(route.prefix.len()) {
-                return Err(format!("{} is in a class of length {}", route.prefix, class.0));
+            if self.slots.value(route.next_hop).is_none() {
+                return Err(format!("{route:?} has no value"));
             }
-            routes[position(route.next_hop)] += 1;
+            if LENGTHS && self.len(route.next_hop) != route.prefix.len() {
+                return Err(format!("{} has a next hop of a /{}", route.prefix, self.len(route.next_hop)));
+            }
+            routes[self.slots.position(route.next_hop)] += 1;
         }
         if routes != self.routes {
-            return Err(format!("classes of {:?} routes have {routes:?}", self.routes));
+            return Err(format!("values of {:?} routes have {routes:?}", self.routes));
         }
         let used = self.slots.used();
         if used != self.by_value.len() || used != routes.iter().filter(|&&routes| routes > 0).count() {
-            return Err(format!("{} classes by value in {used} slots", self.by_value.len()));
+            return Err(format!("{} numbers of values in {used} slots", self.by_value.len()));
         }
         Ok(())
     }

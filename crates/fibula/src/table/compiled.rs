@@ -4,6 +4,9 @@
 
 use crate::{Address, Change, Delta, Fib, NextHop, Rib};
 
+/// The engine of a table: the best for calls of one address as well as of many.
+const ENGINE: &str = "best/calls=any";
+
 /// The routes of one family, compiled. Without routes it has no engine and takes no memory.
 #[derive(Debug)]
 pub struct Compiled<A: Address> {
@@ -33,7 +36,7 @@ impl<A: Address> Compiled<A> {
     /// limit is the number of next-hop indices.
     #[must_use]
     pub fn of(rib: Rib<A>) -> Self {
-        let fib = (!rib.is_empty()).then(|| Fib::new(&rib).expect("the oracle holds every table"));
+        let fib = (!rib.is_empty()).then(|| Fib::build(ENGINE, &rib).expect("the oracle holds every table"));
         Self { rib, fib }
     }
 

@@ -15,8 +15,13 @@ use std::hash::Hash;
 /// | [`ValuesAlone`] | the value | equal ones once | next hops, AS numbers, sets |
 ///
 /// An engine merges neighbouring addresses with equal answers. So the fewer answers there are, the
-/// smaller and faster it is. The prefix of an answer costs nothing more in the first two forms. In
-/// [`ValuesAlone`] it is a walk of the [`Rib`](crate::Rib), some ten times a lookup of the value.
+/// smaller and faster it is. The prefix costs one more read in [`PerRoute`], and none in
+/// [`Interned`], where the answer tells its length. In [`ValuesAlone`] it is a walk of the
+/// [`Rib`](crate::Rib), some ten times a lookup of the value.
+///
+/// A family has at most 2^32 - 2 routes in [`PerRoute`], and as many different values in
+/// [`ValuesAlone`]. In [`Interned`] it has at most 67,108,862 different values (IPv4) or 16,777,214
+/// (IPv6).
 ///
 /// The trait is sealed.
 pub trait Form<V>: Sealed {
@@ -29,8 +34,8 @@ pub trait Form<V>: Sealed {
 #[derive(Clone, Copy, Debug)]
 pub struct PerRoute;
 
-/// The [form](Form) that stores equal values once. With `LENGTHS`, the engine answers the value and
-/// the length of the prefix; without, the value alone.
+/// The [form](Form) that stores equal values once. With `LENGTHS`, the engine answers the number of
+/// the value and the length of the prefix; without, that of the value alone.
 ///
 /// ```
 /// use fibula::{InternedTable, IpPrefix, ValueTable};

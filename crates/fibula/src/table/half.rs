@@ -16,14 +16,14 @@ pub(super) struct Half<A: Address, S: Store> {
 
 impl<A: Address, S: Store> Half<A, S> {
     pub(super) fn new() -> Self {
-        Self { store: S::new(), compiled: Compiled::default() }
+        Self { store: S::new(A::BITS), compiled: Compiled::default() }
     }
 
     /// Returns a table of `routes`. Of several with the same prefix the last is kept.
     pub(super) fn of(mut routes: Vec<(Prefix<A>, S::Value)>) -> Self {
         // In order of prefix: what neighbouring addresses lead to is then at neighbouring slots.
         routes.sort_by_key(|&(prefix, _)| prefix);
-        let mut store = S::new();
+        let mut store = S::new(A::BITS);
         store.reserve(routes.len());
         let mut stored: Vec<Route<A>> = Vec::with_capacity(routes.len());
         for (prefix, value) in routes {
@@ -34,6 +34,7 @@ impl<A: Address, S: Store> Half<A, S> {
                 _ => stored.push(Route { prefix, next_hop: store.add(prefix.len(), value) }),
             }
         }
+        store.shrink_to_fit();
         Self { store, compiled: Compiled::of(stored.into_iter().collect()) }
     }
 

@@ -3,7 +3,7 @@
 
 use super::form::Form;
 use super::half::Half;
-use super::slots::{Slots, position};
+use super::slots::Slots;
 use super::store::Store;
 use super::{IpPrefix, Table};
 use crate::{Address, Prefix, Route, rib};
@@ -36,7 +36,7 @@ impl<A: Address, V> Clone for HalfIter<'_, A, V> {
 /// The routes of one family, with the values to change.
 struct HalfIterMut<'t, A: Address, V> {
     routes: rib::Iter<'t, A>,
-    /// By slot. Each is taken once.
+    /// By index. Each is taken once.
     values: Vec<Option<&'t mut V>>,
 }
 
@@ -46,7 +46,7 @@ impl<'t, A: Address, V> HalfIterMut<'t, A, V> {
     }
 
     fn value(&mut self, route: Route<A>) -> Option<(Prefix<A>, &'t mut V)> {
-        let value = self.values.get_mut(position(route.next_hop))?.take()?;
+        let value = self.values.get_mut(route.next_hop.0 as usize)?.take()?;
         Some((route.prefix, value))
     }
 }

@@ -4,13 +4,12 @@ use super::store::Store;
 use crate::arch::prefetch;
 use crate::{Address, NextHop, Prefix, Rib};
 
-/// The most routes of one family: one for each 32-bit index except 0, which says "no route", and
-/// the greatest.
-const MOST: usize = u32::MAX as usize - 1;
-
 /// How many slots before its own a slot is prefetched. Prefetching all of a batch first was slower:
 /// the processor keeps fewer outstanding loads than that.
 const AHEAD: usize = 32;
+
+/// The bytes of slots that are not worth a prefetch: the near caches hold them.
+const NEAR: usize = 1 << 20;
 
 /// What a lookup needs of a route: with the address that was looked up, the length is the prefix.
 /// It is a field of the variant, which packs it with its tag.
@@ -24,25 +23,47 @@ enum Slot<V> {
     Free(NextHop),
 }
 
-/// Values by index. The value of index `i` is stored in slot `i - 1`, beside the length of a prefix
-/// that leads to it.
+/// Values by index. The last bits of an index may tell something else, and do not count. The value
+/// of an index whose other bits are `i` is stored in slot `i - 1`, beside a length.
 #[derive(Clone, Debug)]
 pub struct Slots<V> {
     values: Vec<Slot<V>>,
     /// The first free slot, which leads to the others.
     free: NextHop,
-}
-
-impl<V> Default for Slots<V> {
-    fn default() -> Self {
-        Self { values: Vec::new(), free: NextHop::NONE }
-    }
+    /// The number of last bits that do not count.
+    other_bits: u32,
 }
 
 impl<V> Slots<V> {
+    pub(super) fn new(other_bits: u32) -> Self {
+        Self { values: Vec::new(), free: NextHop::NONE, other_bits }
+    }
+
+    /// Returns the most values: one for each index except those of 0, which say "no route", and
+    /// the greatest.
+    fn most(&self) -> usize {
+        (u32::MAX >> self.other_bits) as usize - 1
+    }
+
+    /// Returns the slot of an index. [`NextHop::NONE`] has one past the end of any table.
+    #[inline]
+    pub(super) fn position(&self, index: NextHop) -> usize {
+        ((index.0 >> self.other_bits) as usize).wrapping_sub(1)
+    }
+
+    /// Returns the index of a slot, whose other bits are 0.
+    fn index(&self, position: usize) -> NextHop {
+        NextHop((position as u32 + 1) << self.other_bits)
+    }
+
     /// Returns the number of slots in use. O(slots).
     pub(super) fn used(&self) -> usize {
         self.values.iter().filter(|slot| matches!(slot, Slot::Used { .. })).count()
+    }
+
+    /// Gives back the room behind the last slot.
+    pub(super) fn shrink(&mut self) {
+        self.values.shrink_to_fit();
     }
 
     /// Returns the bytes allocated, without what values own elsewhere.
@@ -53,13 +74,14 @@ impl<V> Slots<V> {
     /// Returns the index that the next value gets.
     ///
     /// # Panics
-    /// If there are [`MOST`] values.
+    /// If there are [as many](Self::most) values as indices.
     pub(super) fn next(&self) -> NextHop {
         if self.free.is_some() {
             return self.free;
         }
-        assert!(self.values.len() < MOST, "a table holds at most {MOST} routes of a family");
-        NextHop(self.values.len() as u32 + 1)
+        let most = self.most();
+        assert!(self.values.len() < most, "a family of this table has at most {most} next hops");
+        self.index(self.values.len())
     }
 
     /// Stores a value in a free slot, and returns its index. O(1) amortised.
@@ -67,9 +89,9 @@ impl<V> Slots<V> {
     /// # Panics
     /// As [`Slots::next`].
     pub(super) fn insert(&mut self, len: u8, value: V) -> NextHop {
-        let index = self.next();
-        let used = Slot::Used { len, value };
-        match self.values.get_mut(position(index)) {
+        let (index, used) = (self.next(), Slot::Used { len, value });
+        let position = self.position(index);
+        match self.values.get_mut(position) {
             Some(slot) => {
                 if let Slot::Free(next) = *slot {
                     self.free = next;
@@ -83,12 +105,13 @@ impl<V> Slots<V> {
 
     /// Frees a slot, and returns its value. `None` if it is free already.
     pub(super) fn remove(&mut self, index: NextHop) -> Option<V> {
-        let slot = self.values.get_mut(position(index))?;
+        let position = self.position(index);
+        let slot = self.values.get_mut(position)?;
         if matches!(slot, Slot::Free(_)) {
             return None;
         }
         let removed = std::mem::replace(slot, Slot::Free(self.free));
-        self.free = index;
+        self.free = self.index(position);
         match removed {
             Slot::Used { value, .. } => Some(value),
             Slot::Free(_) => None,
@@ -104,7 +127,7 @@ impl<V> Slots<V> {
     /// Returns the length and the value of an index. `None` as of [`Slots::value`]. O(1).
     #[inline]
     pub(super) fn class(&self, index: NextHop) -> Option<(u8, &V)> {
-        match self.values.get(position(index))? {
+        match self.values.get(self.position(index))? {
             Slot::Used { len, value } => Some((*len, value)),
             Slot::Free(_) => None,
         }
@@ -113,7 +136,8 @@ impl<V> Slots<V> {
     /// As [`Slots::class`], with the value to change.
     #[inline]
     pub(super) fn class_mut(&mut self, index: NextHop) -> Option<(u8, &mut V)> {
-        match self.values.get_mut(position(index))? {
+        let position = self.position(index);
+        match self.values.get_mut(position)? {
             Slot::Used { len, value } => Some((*len, value)),
             Slot::Free(_) => None,
         }
@@ -126,16 +150,19 @@ impl<V> Slots<V> {
         self.class(index).map(|(len, value)| (Prefix::containing(address, len), value))
     }
 
-    /// Calls `found` for each of `indices` with its position, with the slots of the next
-    /// prefetched.
+    /// Calls `found` for each of `indices` with its position. The slots of the next are prefetched
+    /// if there are too many for the near caches.
     #[inline]
     pub(super) fn for_each(&self, indices: &[NextHop], mut found: impl FnMut(usize, NextHop)) {
+        if size_of_val(&self.values[..]) <= NEAR {
+            return indices.iter().enumerate().for_each(|(at, &index)| found(at, index));
+        }
         for &index in indices.iter().take(AHEAD) {
-            prefetch(&self.values, position(index));
+            prefetch(&self.values, self.position(index));
         }
         for (at, &index) in indices.iter().enumerate() {
             if let Some(&index) = indices.get(at + AHEAD) {
-                prefetch(&self.values, position(index));
+                prefetch(&self.values, self.position(index));
             }
             found(at, index);
         }
@@ -147,9 +174,10 @@ impl<V> Slots<V> {
         let mut order: Vec<usize> = (0..indices.len()).collect();
         order.sort_unstable_by_key(|&at| indices[at]);
         let mut values: Vec<Option<&mut V>> = indices.iter().map(|_| None).collect();
+        let positions: Vec<usize> = indices.iter().map(|&index| self.position(index)).collect();
         let (mut slots, mut passed) = (self.values.iter_mut(), 0);
         for at in order {
-            let position = position(indices[at]);
+            let position = positions[at];
             if let Some(Slot::Used { value, .. }) = slots.nth(position - passed) {
                 values[at] = Some(value);
             }
@@ -158,13 +186,14 @@ impl<V> Slots<V> {
         values
     }
 
-    /// Returns every value, that of index `i` at `i - 1`. O(slots).
+    /// Returns every value by its index, all bits of which count. O(slots).
     pub(super) fn values_mut(&mut self) -> Vec<Option<&mut V>> {
+        debug_assert!(self.other_bits == 0);
         let value = |slot| match slot {
             &mut Slot::Used { ref mut value, .. } => Some(value),
             Slot::Free(_) => None,
         };
-        self.values.iter_mut().map(value).collect()
+        std::iter::once(None).chain(self.values.iter_mut().map(value)).collect()
     }
 }
 
@@ -172,12 +201,16 @@ impl<V> Slots<V> {
 impl<V> Store for Slots<V> {
     type Value = V;
 
-    fn new() -> Self {
-        Self::default()
+    fn new(_bits: u8) -> Self {
+        Self::new(0)
     }
 
     fn reserve(&mut self, routes: usize) {
         self.values.reserve(routes);
+    }
+
+    fn shrink_to_fit(&mut self) {
+        self.shrink();
     }
 
     fn add(&mut self, len: u8, value: V) -> NextHop {
@@ -224,19 +257,13 @@ impl<V> Store for Slots<V> {
     }
 }
 
-/// The slot of an index. [`NextHop::NONE`] has one past the end of any table.
-#[inline]
-pub(super) fn position(index: NextHop) -> usize {
-    (index.0 as usize).wrapping_sub(1)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn freed_slots_are_reused_before_new_ones() {
-        let mut slots = Slots::default();
+        let mut slots = Slots::new(0);
         let indices = ["a", "b", "c"].map(|value| slots.insert(24, value));
         assert_eq!(indices, [1, 2, 3].map(NextHop));
         assert_eq!((slots.remove(NextHop(2)), slots.remove(NextHop(2))), (Some("b"), None));

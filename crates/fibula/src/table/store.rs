@@ -13,17 +13,20 @@ pub trait Store: Sized {
     /// What a route leads to.
     type Value;
 
-    /// Creates a store without values. Allocates nothing.
-    fn new() -> Self;
+    /// Creates a store without values, of a family of `bits` bits. Allocates nothing.
+    fn new(bits: u8) -> Self;
 
     /// Reserves room for `routes` more routes, as far as each needs some.
     fn reserve(&mut self, routes: usize);
+
+    /// Gives back the room that is not used. O(n).
+    fn shrink_to_fit(&mut self);
 
     /// Takes in the value of a new route whose prefix is `len` bits long. Returns its next hop.
     /// Nothing has changed if this panics. O(1) amortised.
     ///
     /// # Panics
-    /// If there are 2^32 - 2 next hops already.
+    /// If each 32-bit number is a next hop already.
     fn add(&mut self, len: u8, value: Self::Value) -> NextHop;
 
     /// Gives a route of next hop `before` another value. Returns its next hop, which may be the

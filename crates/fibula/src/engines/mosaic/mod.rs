@@ -191,7 +191,10 @@ pub(crate) const ABOUT: About = About {
     paper: "fibula: two loads from deduplicated tiles of one answer a /24",
     year: 2026,
     updates: Updates::InPlace,
-    estimate: |survey, _| Estimate { ns: 2.3 + below_24(survey), bytes: bytes(survey, BLOCK_OF_24) },
+    estimate: |survey, _| Estimate {
+        ns: 2.3 + below_24(survey),
+        bytes: bytes_as_tiles(survey, answer_bits(survey), BLOCK_OF_24),
+    },
     ..About::DEFAULT
 };
 
@@ -199,7 +202,10 @@ pub(crate) const ABOUT: About = About {
 pub(crate) const RUNS: About = About {
     name: "mosaic-runs",
     paper: "fibula: deduplicated tiles of one answer a /24, kept as runs",
-    estimate: |survey, _| Estimate { ns: 3.3 + below_24(survey), bytes: bytes(survey, BLOCK_OF_24) },
+    estimate: |survey, _| Estimate {
+        ns: 3.3 + below_24(survey),
+        bytes: bytes_as_runs(survey, answer_bits(survey), BLOCK_OF_24),
+    },
     ..ABOUT
 };
 
@@ -210,7 +216,7 @@ pub(crate) const DEEP: About = About {
     next_hops_max: blocks::MARKED - 1,
     estimate: |survey, _| Estimate {
         ns: 2.6 + wait_for_wide_tiles(survey) + wait_for_blocks(survey).min(WAIT_IN_BATCHES),
-        bytes: bytes(survey, BLOCK_OF_24),
+        bytes: bytes_as_tiles(survey, ENTRY_BITS, BLOCK_OF_24),
     },
     ..ABOUT
 };
@@ -221,7 +227,7 @@ pub(crate) const SPANS: About = About {
     paper: "fibula: three loads, the third from half a line of runs of a /24",
     estimate: |survey, isa| {
         let ns = 5.4 + survey.wait_below_24(SPANS_OF_24);
-        Estimate { ns, bytes: bytes(survey, SPANS_OF_24) }.on(isa, 1.5)
+        Estimate { ns, bytes: bytes_as_runs(survey, ENTRY_BITS, SPANS_OF_24) }.on(isa, 1.5)
     },
     ..DEEP
 };
@@ -246,10 +252,28 @@ fn below_24(survey: &Survey<'_>) -> f32 {
     (19.0 + wait_for_blocks(survey)) * survey.share_longer_than(24)
 }
 
-/// Returns the bytes of a table whose root and tiles are nearly all that it has, but for the /24s
-/// with longer routes, of `below` bytes each.
-fn bytes(survey: &Survey<'_>, below: usize) -> usize {
-    2 * SLOTS + 4 * survey.routes() + below * survey.different_24s()
+/// The bits of an entry of a tile that names blocks.
+const ENTRY_BITS: u8 = 32;
+
+/// Returns the bits of an answer.
+fn answer_bits(survey: &Survey<'_>) -> u8 {
+    survey.width().bits()
+}
+
+/// Returns the bytes of a table of whole tiles of `bits` bits an entry, with `below` bytes for each
+/// /24 with longer routes.
+fn bytes_as_tiles(survey: &Survey<'_>, bits: u8, below: usize) -> usize {
+    let tile = TILE * usize::from(bits) / 8;
+    2 * SLOTS + tile * survey.different_18s() + below * survey.different_24s()
+}
+
+/// As [`bytes_as_tiles`], of tiles of runs: a map, and an entry for each route or so. Their chunks
+/// are half as large again as what they hold.
+fn bytes_as_runs(survey: &Survey<'_>, bits: u8, below: usize) -> usize {
+    let different = survey.different_18s();
+    let runs = (2 + survey.routes() / different.max(1)).min(TILE);
+    let tile = (8 + runs * usize::from(bits) / 8) * 3 / 2;
+    2 * SLOTS + tile * different + below * survey.different_24s()
 }
 
 /// The bytes of a /24 in the other forms, of 8-bit answers.
