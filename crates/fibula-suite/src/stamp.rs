@@ -21,7 +21,7 @@ macro_rules! suite {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! suite_modules {
-    ($($engine:ident [$($family:ident)+])+) => {
+    ($($engine:ident [$($family:ident)+] $(($wide:ident))?)+) => {
         #[test]
         fn the_suite_covers_the_whole_registry() {
             let stamped: &[(&str, &[&str])] = &[$((stringify!($engine), &[$(stringify!($family)),+])),+];
@@ -33,19 +33,28 @@ macro_rules! suite_modules {
                 $crate::Subject::named(super::engines_of_the_suite(), stringify!($engine))
             }
 
-            $(mod $family {
-                $crate::suite_list! { [$crate::suite_tests] $family }
-            })+
+            $crate::suite_modules!(@families [$($family)+] $(($wide))?);
+        })+
+    };
+    (@families [$($family:ident)+]) => {
+        $(mod $family {
+            $crate::suite_list! { [$crate::suite_tests] $family [w8 U8] [w16 U16] [w32 U32] }
+        })+
+    };
+    (@families [$($family:ident)+] (wide)) => {
+        $(mod $family {
+            $crate::suite_list! { [$crate::suite_tests] $family [w32 U32] }
         })+
     };
 }
 
-/// Calls a macro with a family and the tests of the suite: those for each width, and the others.
+/// Calls a macro with a family, some widths, and the tests of the suite: those for each width, and
+/// the others.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! suite_list {
-    ([$($callback:tt)+] $family:ident) => {
-        $($callback)+! { $family
+    ([$($callback:tt)+] $family:ident $($width:tt)*) => {
+        $($callback)+! { $family [$($width)*]
             @by_width
             tables::empty_and_default
             tables::nested
@@ -80,13 +89,11 @@ macro_rules! suite_list {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! suite_tests {
-    ($family:ident
-        @by_width $($by_width_module:ident::$by_width:ident)+
+    ($family:ident [$($width:tt)+]
+        @by_width $($by_width:ident::$by_width_test:ident)+
         @once $($module:ident::$test:ident)+
     ) => {
-        $crate::suite_tests!(@width w8 U8 $family $($by_width_module::$by_width)+);
-        $crate::suite_tests!(@width w16 U16 $family $($by_width_module::$by_width)+);
-        $crate::suite_tests!(@width w32 U32 $family $($by_width_module::$by_width)+);
+        $crate::suite_tests!(@widths [$($width)+] $family [$($by_width::$by_width_test)+]);
         $(
             #[test]
             fn $test() {
@@ -94,7 +101,10 @@ macro_rules! suite_tests {
             }
         )+
     };
-    (@width $width:ident $bits:ident $family:ident $($module:ident::$test:ident)+) => {
+    (@widths [$($width:tt)+] $family:ident $tests:tt) => {
+        $($crate::suite_tests!(@width $width $family $tests);)+
+    };
+    (@width [$width:ident $bits:ident] $family:ident [$($module:ident::$test:ident)+]) => {
         mod $width {$(
             #[test]
             fn $test() {
@@ -107,7 +117,7 @@ macro_rules! suite_tests {
 /// The tests for the addresses of a family, compiled with this crate and not again with each list
 /// of engines.
 macro_rules! suite_of_family {
-    ($family:ident
+    ($family:ident []
         @by_width $($by_width_module:ident::$by_width:ident)+
         @once $($module:ident::$test:ident)+
     ) => {$(

@@ -6,7 +6,7 @@
 
 #[cfg(target_arch = "aarch64")]
 use super::Neon;
-use super::{Isa, Level, Scalar, Set};
+use super::{Isa, Level, Scalar, Set, Sets};
 #[cfg(target_arch = "x86_64")]
 use super::{avx2, avx512};
 use std::fmt;
@@ -19,6 +19,9 @@ pub trait Function {
     type Key;
     /// The type of its result.
     type Output;
+
+    /// The sets that it is compiled for; see [`dispatch`](super::dispatch).
+    const SETS: Sets = Sets::All;
 
     /// Runs the function. Implementations, and all they call on the hot path, are
     /// `#[inline(always)]`, as with [`Kernel::run`](super::Kernel::run).
@@ -40,16 +43,27 @@ impl<F: Function> Compiled<F> {
     /// Chooses the copy for an instruction set.
     #[must_use]
     pub fn for_level(level: Level) -> Self {
-        let pointer = match level.0 {
-            Set::Scalar => |table: &F::Table, key: F::Key| F::call(Scalar, table, key),
+        Self { level, pointer: Self::pointer(level) }
+    }
+
+    fn pointer(level: Level) -> Pointer<F> {
+        let baseline: Pointer<F> = |table: &F::Table, key: F::Key| F::call(Scalar, table, key);
+        if const { matches!(F::SETS, Sets::Baseline) } {
+            return baseline;
+        }
+        #[cfg(target_arch = "x86_64")]
+        if const { matches!(F::SETS, Sets::Words) } {
+            return if level.0 == Set::Scalar { baseline } else { avx2::function::<F>() };
+        }
+        match level.0 {
+            Set::Scalar => baseline,
             #[cfg(target_arch = "x86_64")]
             Set::Avx2 => avx2::function::<F>(),
             #[cfg(target_arch = "x86_64")]
             Set::Avx512 => avx512::function::<F>(),
             #[cfg(target_arch = "aarch64")]
             Set::Neon => |table: &F::Table, key: F::Key| F::call(Neon, table, key),
-        };
-        Self { level, pointer }
+        }
     }
 
     /// Returns the instruction set.

@@ -249,10 +249,25 @@ pub trait Isa: Sealed + Copy + Send + Sync + 'static {
     }
 }
 
-/// A computation that [`dispatch`] compiles for every instruction set.
+/// The instruction sets that a computation is compiled for. Each is a copy in the program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sets {
+    /// The baseline alone: nothing beyond it is of use.
+    Baseline,
+    /// Those that have instructions for single words: the counts and shifts of AVX2's processors
+    /// are of use, wider vectors are not.
+    Words,
+    /// Every set.
+    All,
+}
+
+/// A computation that [`dispatch`] compiles for the instruction sets that are of use to it.
 pub trait Kernel {
     /// The type of its result.
     type Output;
+
+    /// The sets that it is compiled for.
+    const SETS: Sets = Sets::All;
 
     /// Runs the computation. Implementations, and all they call on the hot path, are
     /// `#[inline(always)]`: only code inlined into the dispatcher is compiled for the instruction
@@ -260,9 +275,17 @@ pub trait Kernel {
     fn run<I: Isa>(self, isa: I) -> Self::Output;
 }
 
-/// Runs a kernel compiled for an instruction set.
+/// Runs a kernel compiled for an instruction set, or for the best below it that is of use to the
+/// kernel. Where a set is of no use, nothing is compiled for it.
 #[inline]
 pub fn dispatch<K: Kernel>(level: Level, kernel: K) -> K::Output {
+    if const { matches!(K::SETS, Sets::Baseline) } {
+        return run(Scalar, kernel);
+    }
+    #[cfg(target_arch = "x86_64")]
+    if const { matches!(K::SETS, Sets::Words) } {
+        return if level.0 == Set::Scalar { run(Scalar, kernel) } else { avx2::run(level, kernel) };
+    }
     match level.0 {
         Set::Scalar => run(Scalar, kernel),
         #[cfg(target_arch = "x86_64")]

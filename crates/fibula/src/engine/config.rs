@@ -18,7 +18,8 @@ use std::str::FromStr;
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct Config {
-    /// The width of the answers, or `None` for the narrowest that holds the table's next hops.
+    /// The width of the answers, or `None` for the narrowest that holds the table's next hops. An
+    /// engine whose layout has only one takes that.
     pub width: Option<WidthBits>,
     /// The instruction set of the lookups; by default the processor's best.
     pub isa: Level,

@@ -3,7 +3,7 @@
 
 use super::{Accesses, Config, Engine, Lookup, View, Width, WidthBits};
 use crate::address::sealed::Sealed;
-use crate::arch::{Compiled, Function, Isa, Kernel, Level, dispatch};
+use crate::arch::{Compiled, Function, Isa, Kernel, Level, Sets, dispatch};
 use crate::blocks::pipeline::BURST;
 use crate::sections::{SectionWriter, Sections};
 use crate::{Address, Error, ErrorKind, NextHop, NextHopSlice, Rib};
@@ -72,6 +72,7 @@ impl<A: Address, L: Lookup<A>> Function for Single<L, A> {
     type Table = L;
     type Key = A;
     type Output = NextHop;
+    const SETS: Sets = L::SETS;
 
     #[inline(always)]
     fn call<I: Isa>(isa: I, tables: &L, address: A) -> NextHop {
@@ -88,6 +89,7 @@ struct Batch<'b, L, A, W> {
 
 impl<A: Address, L: Lookup<A>> Kernel for Batch<'_, L, A, L::Width> {
     type Output = ();
+    const SETS: Sets = L::SETS;
 
     #[inline(always)]
     fn run<I: Isa>(self, isa: I) {

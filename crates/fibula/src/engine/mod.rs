@@ -51,7 +51,7 @@ pub use survey::{Estimate, Routes, Survey};
 pub use update::{Cost, Update};
 pub use width::{Width, WidthBits};
 
-pub use crate::arch::{Isa, Level};
+pub use crate::arch::{Isa, Level, Sets};
 pub use crate::memory::{Memory, Pages};
 pub(crate) use choice::Choice;
 pub(crate) use erased::{Whole, look_up_inside};
@@ -67,6 +67,10 @@ use crate::{Address, Delta, Error, Rib};
 pub trait Lookup<A: Address>: Send + Sync + 'static {
     /// The integer type of the answers.
     type Width: Width;
+
+    /// The instruction sets that lookups are compiled for: all, unless an engine has no vector code
+    /// and was measured to gain nothing from the others.
+    const SETS: Sets = Sets::All;
 
     /// Returns the answer for one address, and reports each access to the table to `meter`. This is
     /// the scalar lookup, written once.

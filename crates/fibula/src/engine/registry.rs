@@ -17,6 +17,9 @@ pub struct Makers<A: Address> {
     pub build: Builder<A>,
     /// From a snapshot.
     pub open: Opener<A>,
+    /// The width of all its answers, if its layout has only one; else they have the width that is
+    /// asked for.
+    pub one_width: Option<WidthBits>,
 }
 
 /// One engine as the framework knows it: its description and its constructors.
@@ -38,6 +41,13 @@ impl Entry {
         ipv4.into_iter().chain(ipv6)
     }
 
+    /// Returns the width of all its answers, if its layout has only one.
+    #[must_use]
+    pub fn one_width(&self) -> Option<WidthBits> {
+        let ipv4 = self.ipv4.and_then(|makers| makers.one_width);
+        ipv4.or(self.ipv6.and_then(|makers| makers.one_width))
+    }
+
     /// Returns whether it supports a family.
     #[must_use]
     pub fn does(&self, family: Family) -> bool {
@@ -57,7 +67,8 @@ pub fn find<'e>(engines: &'e [Entry], name: &str) -> Result<&'e Entry, Error> {
 }
 
 /// Creates an [`Entry`] from a description and an engine type that is generic over the width, or
-/// over family and width. Other crates use it to add their own engines.
+/// over family and width. A type of which answers always have 32 bits is called `wide`: it has no
+/// parameter for the width. Other crates use it to add their own engines.
 #[macro_export]
 macro_rules! engine_entry {
     ($about:expr, [ipv4] $($engine:ident)::+) => {
@@ -81,6 +92,27 @@ macro_rules! engine_entry {
             ipv6: Some($crate::engine_entry!(@make u128, $($engine)::+ <u128,>)),
         }
     };
+    ($about:expr, [ipv6] wide $($engine:ident)::+) => {
+        $crate::engine::Entry {
+            about: &$about,
+            ipv4: None,
+            ipv6: Some($crate::engine_entry!(@wide u128, $($engine)::+)),
+        }
+    };
+    ($about:expr, [ipv4 ipv6] wide $($engine:ident)::+) => {
+        $crate::engine::Entry {
+            about: &$about,
+            ipv4: Some($crate::engine_entry!(@wide u32, $($engine)::+ <u32>)),
+            ipv6: Some($crate::engine_entry!(@wide u128, $($engine)::+ <u128>)),
+        }
+    };
+    (@wide $address:ty, $engine:ty) => {
+        $crate::engine::Makers::<$address> {
+            build: |rib, config, _| $crate::engine::boxed::<$address, $engine>(rib, config),
+            open: |sections, config, _| $crate::engine::opened::<$address, $engine>(sections, config),
+            one_width: Some($crate::engine::WidthBits::U32),
+        }
+    };
     (@make $address:ty, $($engine:ident)::+ <$($family:ty,)?>) => {
         $crate::engine::Makers::<$address> {
             build: |rib, config, width| {
@@ -99,28 +131,31 @@ macro_rules! engine_entry {
                     WidthBits::U32 => opened::<$address, $($engine)::+<$($family,)? u32>>(sections, config),
                 }
             },
+            one_width: None,
         }
     };
 }
 
 /// Defines a static `ENGINES`, with one line for each engine of a crate: an identifier, the
-/// description, the families and the type. The identifier is the engine's name with `-` written
-/// `_`.
+/// description, the families, the type, and `(wide)` where its answers always have 32 bits. The
+/// identifier is the engine's name with `-` written `_`.
 ///
 /// It also exports a macro `for_each_engine!`, which calls another macro with `identifier
-/// [families]` for each engine, so that a test suite can be stamped on all of them.
+/// [families]` for each engine, so that a test suite can be stamped on all of them. For one whose
+/// answers always have 32 bits, `(wide)` follows.
 #[macro_export]
 macro_rules! registry {
-    ($($test_name:ident: $about:path, [$($family:ident)+] $($engine:ident)::+;)+) => {
+    ($($test_name:ident: $about:path, [$($family:ident)+] $($engine:ident)::+ $(($width:ident))?;)+) => {
         /// The engines of this crate.
         pub static ENGINES: &[$crate::engine::Entry] =
-            &[$($crate::engine_entry!($about, [$($family)+] $($engine)::+)),+];
+            &[$($crate::engine_entry!($about, [$($family)+] $($width)? $($engine)::+)),+];
 
-        /// Calls `$callback!` with one `identifier [families]` for each engine of this crate.
+        /// Calls `$callback!` with one `identifier [families]` for each engine of this crate, and
+        /// `(wide)` after those whose answers always have 32 bits.
         #[doc(hidden)]
         #[macro_export]
         macro_rules! for_each_engine {
-            ($callback:ident) => { $callback! { $($test_name [$($family)+])+ } };
+            ($callback:ident) => { $callback! { $($test_name [$($family)+] $(($width))?)+ } };
         }
     };
 }
@@ -137,8 +172,8 @@ registry! {
     mosaic_deep: engines::mosaic::DEEP, [ipv4] engines::mosaic::MosaicDeep;
     mosaic_spans: engines::mosaic::SPANS, [ipv4] engines::mosaic::MosaicSpans;
     poptrie: engines::poptrie::ABOUT, [ipv4 ipv6] engines::poptrie::Poptrie;
-    ledger: engines::front::exact::ABOUT, [ipv4 ipv6] engines::front::exact::Ledger;
-    casement: engines::front::window::ABOUT, [ipv4 ipv6] engines::front::window::Casement;
-    terrace: engines::terrace::ABOUT, [ipv6] engines::terrace::Terrace;
+    ledger: engines::front::exact::ABOUT, [ipv4 ipv6] engines::front::exact::Ledger (wide);
+    casement: engines::front::window::ABOUT, [ipv4 ipv6] engines::front::window::Casement (wide);
+    terrace: engines::terrace::ABOUT, [ipv6] engines::terrace::Terrace (wide);
     mosaic6: engines::mosaic6::ABOUT, [ipv6] engines::mosaic6::Mosaic6;
 }

@@ -7,7 +7,7 @@
 //! [`Meter`] sees the hashes of a lookup and none of its loads: the tables are the standard
 //! library's, which reads at least one group of control bytes a length, and the route found.
 
-use crate::arch::Isa;
+use crate::arch::{Isa, Sets};
 use crate::engine::{About, Config, Cost, Engine, Estimate, Lookup, Meter, Update, Updates, Width};
 use crate::memory::Memory;
 use crate::{Address, Delta, Error, Prefix, Rib, Route};
@@ -54,6 +54,7 @@ impl<A: Address, W: Width> Oracle<A, W> {
 
 impl<A: Address, W: Width> Lookup<A> for Oracle<A, W> {
     type Width = W;
+    const SETS: Sets = Sets::Baseline;
 
     fn lookup_metered<M: Meter>(&self, address: A, meter: &mut M) -> W {
         for (len, table) in &self.lengths {

@@ -18,7 +18,7 @@
 //! - Batches interleave several descents (`LANES`). Each fetches
 //!   its next node while others are compared.
 
-use crate::arch::Isa;
+use crate::arch::{Isa, Sets};
 use crate::blocks::patricia::{MAX_NODES, NODES, Patricia};
 use crate::engine::{
     About, Config, Engine, Estimate, Figure, LimitInfo, Lookup, Meter, Update, Updates, Width,
@@ -43,6 +43,7 @@ pub(crate) struct Radix<A: Address, W: Width>(Patricia<A, W>);
 
 impl<A: Address, W: Width> Lookup<A> for Radix<A, W> {
     type Width = W;
+    const SETS: Sets = Sets::Baseline;
 
     fn lookup_metered<M: Meter>(&self, address: A, meter: &mut M) -> W {
         self.0.descend(address, meter)

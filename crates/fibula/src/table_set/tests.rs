@@ -102,7 +102,7 @@ fn a_table_without_routes_costs_its_slot_and_a_small_one_its_intervals() {
     assert!(tables.bytes() - empty < 32 << 10, "{} bytes", tables.bytes() - empty);
     rib.insert(Prefix::ALL, NextHop(300));
     tables.set(ids[6], &rib).unwrap();
-    assert_eq!(tables.fib(ids[6]).unwrap().width(), WidthBits::U16);
+    assert!(tables.fib(ids[6]).unwrap().width() > WidthBits::U8);
     assert_eq!(tables.lookup(ids[6], u32::MAX), Some(NextHop(300)));
     tables.set(ids[6], &Rib::new()).unwrap();
     assert!(tables.fib(ids[6]).is_none() && tables.lookup(ids[6], u32::MAX).is_none());

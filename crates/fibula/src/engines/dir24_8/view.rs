@@ -2,7 +2,7 @@
 //! addresses whose lines were prefetched one block ago, then TBLlong for those that need it.
 
 use super::{TBL24, start_of};
-use crate::arch::{Isa, prefetch};
+use crate::arch::{Isa, Sets, prefetch};
 use crate::blocks::entry::Entry;
 use crate::blocks::pipeline::{Stages, look_up};
 use crate::engine;
@@ -43,6 +43,7 @@ impl<W: Width> Dir24_8View<W> {
 
 impl<W: Width> Lookup<u32> for Dir24_8View<W> {
     type Width = W;
+    const SETS: Sets = Sets::Words;
 
     #[inline(always)]
     fn lookup_metered<M: Meter>(&self, address: u32, meter: &mut M) -> W {

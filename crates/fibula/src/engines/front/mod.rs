@@ -24,12 +24,11 @@ pub(crate) mod window;
 use crate::arch::{Isa, Scalar};
 use crate::blocks::unanswered::look_up_unanswered;
 use crate::engine::{
-    Config, Cost, Engine, Figure, Lookup, Meter, Persist, Persistence, Unmetered, Update, Width,
-    look_up_inside,
+    Config, Cost, Engine, Figure, Lookup, Meter, Persist, Persistence, Unmetered, Update, look_up_inside,
 };
 use crate::memory::Memory;
 use crate::sections::{SectionWriter, Sections};
-use crate::{Address, Change, Delta, Error, NextHop, Rib, Route};
+use crate::{Address, Change, Delta, Error, Rib, Route};
 use std::fmt::Debug;
 
 /// The addresses after which those without an answer are looked up: few enough that they are in the
@@ -46,7 +45,7 @@ const FEW: usize = 4;
 /// The part of a table that answers before the inner engine.
 pub(crate) trait Part<A: Address>: Clone + Debug + Sized + Send + Sync + 'static {
     /// The engine of the other routes.
-    type Inner<W: Width>: Persist<A, View: Lookup<A, Width = W> + Debug> + Debug;
+    type Inner: Persist<A, View: Lookup<A, Width = u32> + Debug> + Debug;
 
     /// Makes the part of a table, and returns the other routes.
     ///
@@ -58,14 +57,14 @@ pub(crate) trait Part<A: Address>: Clone + Debug + Sized + Send + Sync + 'static
     fn find(&self, isa: impl Isa, address: A, meter: &mut impl Meter) -> u32;
 
     /// As [`find`](Part::find), for `addresses[i]` into `next_hops[i]`.
-    fn find_batch<W: Width, I: Isa>(&self, isa: I, addresses: &[A], next_hops: &mut [W]);
+    fn find_batch<I: Isa>(&self, isa: I, addresses: &[A], next_hops: &mut [u32]);
 
     /// Returns whether it has [few](is_few) of some addresses. Decided by a small table.
     fn has_few_of(&self, addresses: &[A]) -> bool;
 
     /// As [`find_batch`](Part::find_batch), for the addresses that may be its own. The others keep
     /// what the inner engine has answered.
-    fn find_few<W: Width, I: Isa>(&self, isa: I, addresses: &[A], next_hops: &mut [W]);
+    fn find_few<I: Isa>(&self, isa: I, addresses: &[A], next_hops: &mut [u32]);
 
     /// Follows changes of the table, as far as they are its own, and returns those of the other
     /// routes; `None` if the table is to be built again. Keeps what it had until
@@ -104,15 +103,15 @@ enum Inner<E, V> {
 
 /// A table as lookups read it.
 #[derive(Debug)]
-pub(crate) struct FrontView<P: Part<A>, A: Address, W: Width> {
+pub(crate) struct FrontView<P: Part<A>, A: Address> {
     part: P,
-    inner: Inner<P::Inner<W>, <P::Inner<W> as Engine<A>>::View>,
+    inner: Inner<P::Inner, <P::Inner as Engine<A>>::View>,
 }
 
 /// The engine; see the [module](self).
 #[derive(Debug)]
-pub(crate) struct Front<P: Part<A>, A: Address, W: Width> {
-    view: FrontView<P, A, W>,
+pub(crate) struct Front<P: Part<A>, A: Address> {
+    view: FrontView<P, A>,
     /// The routes of the inner engine.
     others: Rib<A>,
 }
@@ -123,15 +122,9 @@ fn is_few<A: Address>(addresses: &[A], may_have: impl Fn(A) -> bool) -> bool {
     addresses.iter().filter(|&&address| may_have(address)).count() * FEW < addresses.len()
 }
 
-/// Returns the answer of a word; one that is too great is in a snapshot that somebody forged.
-#[inline(always)]
-fn narrow<W: Width>(word: u32) -> W {
-    W::narrow(NextHop(word & W::MAX))
-}
-
-impl<P: Part<A>, A: Address, W: Width> FrontView<P, A, W> {
+impl<P: Part<A>, A: Address> FrontView<P, A> {
     #[inline(always)]
-    fn inner(&self) -> &<P::Inner<W> as Engine<A>>::View {
+    fn inner(&self) -> &<P::Inner as Engine<A>>::View {
         match &self.inner {
             Inner::Kept(engine) => engine.view(),
             Inner::Opened(view) => view,
@@ -139,27 +132,27 @@ impl<P: Part<A>, A: Address, W: Width> FrontView<P, A, W> {
     }
 }
 
-impl<P: Part<A>, A: Address, W: Width> Lookup<A> for FrontView<P, A, W> {
-    type Width = W;
+impl<P: Part<A>, A: Address> Lookup<A> for FrontView<P, A> {
+    type Width = u32;
 
     #[inline(always)]
-    fn lookup_metered<M: Meter>(&self, address: A, meter: &mut M) -> W {
+    fn lookup_metered<M: Meter>(&self, address: A, meter: &mut M) -> u32 {
         match self.part.find(Scalar, address, meter) {
             0 => self.inner().lookup_metered(address, meter),
-            found => narrow(found),
+            found => found,
         }
     }
 
     #[inline(always)]
-    fn lookup_on<I: Isa>(&self, isa: I, address: A) -> W {
+    fn lookup_on<I: Isa>(&self, isa: I, address: A) -> u32 {
         match self.part.find(isa, address, &mut Unmetered) {
             0 => self.inner().lookup_on(isa, address),
-            found => narrow(found),
+            found => found,
         }
     }
 
     #[inline(always)]
-    fn lookup_batch<I: Isa>(&self, isa: I, addresses: &[A], next_hops: &mut [W]) {
+    fn lookup_batch<I: Isa>(&self, isa: I, addresses: &[A], next_hops: &mut [u32]) {
         for (addresses, next_hops) in addresses.chunks(AT_ONCE).zip(next_hops.chunks_mut(AT_ONCE)) {
             let sample = &addresses[..(addresses.len() / FEW).clamp(1, SAMPLE)];
             if self.part.has_few_of(sample) {
@@ -175,21 +168,21 @@ impl<P: Part<A>, A: Address, W: Width> Lookup<A> for FrontView<P, A, W> {
     }
 }
 
-impl<P: Part<A>, A: Address, W: Width> Front<P, A, W> {
+impl<P: Part<A>, A: Address> Front<P, A> {
     /// Puts a part before an engine of the other routes.
     fn before((part, others): (P, Rib<A>), config: &Config) -> Result<Self, Error> {
         let inner = Inner::Kept(P::Inner::build(&others, config)?);
         Ok(Self { view: FrontView { part, inner }, others })
     }
 
-    fn inner(&self) -> &P::Inner<W> {
+    fn inner(&self) -> &P::Inner {
         match &self.view.inner {
             Inner::Kept(engine) => engine,
             Inner::Opened(_) => unreachable!("a table that was opened is no engine"),
         }
     }
 
-    fn inner_mut(&mut self) -> &mut P::Inner<W> {
+    fn inner_mut(&mut self) -> &mut P::Inner {
         match &mut self.view.inner {
             Inner::Kept(engine) => engine,
             Inner::Opened(_) => unreachable!("a table that was opened is no engine"),
@@ -197,14 +190,14 @@ impl<P: Part<A>, A: Address, W: Width> Front<P, A, W> {
     }
 }
 
-impl<P: Part<A>, A: Address, W: Width> Engine<A> for Front<P, A, W> {
-    type View = FrontView<P, A, W>;
+impl<P: Part<A>, A: Address> Engine<A> for Front<P, A> {
+    type View = FrontView<P, A>;
 
     fn build(rib: &Rib<A>, config: &Config) -> Result<Self, Error> {
         Self::before(P::build(rib, config)?, config)
     }
 
-    fn view(&self) -> &FrontView<P, A, W> {
+    fn view(&self) -> &FrontView<P, A> {
         &self.view
     }
 
@@ -265,14 +258,14 @@ impl<P: Part<A>, A: Address, W: Width> Engine<A> for Front<P, A, W> {
     }
 }
 
-impl<P: Part<A>, A: Address, W: Width> Persist<A> for Front<P, A, W> {
+impl<P: Part<A>, A: Address> Persist<A> for Front<P, A> {
     fn save<'s>(&'s self, sections: &mut SectionWriter<'s>) {
         self.view.part.save(sections);
         self.inner().save(sections);
     }
 
-    fn open(sections: &Sections<'_>, config: &Config) -> Result<FrontView<P, A, W>, Error> {
+    fn open(sections: &Sections<'_>, config: &Config) -> Result<FrontView<P, A>, Error> {
         let part = P::open(sections)?;
-        Ok(FrontView { part, inner: Inner::Opened(P::Inner::<W>::open(sections, config)?) })
+        Ok(FrontView { part, inner: Inner::Opened(P::Inner::open(sections, config)?) })
     }
 }

@@ -33,7 +33,7 @@
 
 mod guide;
 
-use crate::arch::Isa;
+use crate::arch::{Isa, Sets};
 use crate::engine::{
     About, Config, Cost, Engine, Estimate, Level, Lookup, Meter, Persist, Persistence, Survey, Unmetered,
     Update, Updates, Width,
@@ -203,6 +203,7 @@ fn trim<T: Copy>(array: &mut Array<T>) {
 
 impl<A: Address, W: Width> Lookup<A> for Intervals<A, W> {
     type Width = W;
+    const SETS: Sets = Sets::Baseline;
 
     fn lookup_metered<M: Meter>(&self, address: A, meter: &mut M) -> W {
         let at = self.find(address, meter);

@@ -10,7 +10,7 @@ use super::hashed::Hashed;
 use super::root::{self, RootView, TileNumber};
 use super::tiles::Tiles;
 use super::{SLOTS, place_of, slot_of};
-use crate::arch::{Isa, prefetch};
+use crate::arch::{Isa, Sets, prefetch};
 use crate::blocks::fallback::{FallbackView, Seen};
 use crate::blocks::pipeline::{self, Stages, for_each_set};
 use crate::engine::{Lookup, Meter, Unmetered, Width};
@@ -89,6 +89,7 @@ impl<W: Width, F: Tiles<B::Entry>, B: Below<W>> MosaicView<W, F, B> {
 
 impl<W: Width, F: Tiles<B::Entry>, B: Below<W>> Lookup<u32> for MosaicView<W, F, B> {
     type Width = W;
+    const SETS: Sets = Sets::Words;
 
     #[inline(always)]
     fn lookup_metered<M: Meter>(&self, address: u32, meter: &mut M) -> W {

@@ -6,11 +6,11 @@
 //! several blocks interleave as the stages of a software pipeline.
 
 use super::lines::answers;
-use super::view::key;
+use super::view::{key, narrowed};
 use super::word::{ANSWER, BASE, BEYOND, BUCKETS, CODE, LINE_BITS, SLOT_BITS};
 use super::{Mosaic6View, ROOT_BITS, STEPS};
 use crate::NextHop;
-use crate::arch::{GROUP, Isa, Kernel, Scalar, Wanted, dispatch};
+use crate::arch::{GROUP, Isa, Level, Scalar, Wanted};
 use crate::blocks::pipeline::{BURST, Stages, for_each_set, look_up};
 use crate::engine::{Unmetered, Width, look_up_inside};
 use crate::engines::terrace::TerraceView;
@@ -283,48 +283,36 @@ impl<I: Isa, W: Width> Batch<'_, I, W> {
     }
 }
 
-/// The addresses of a part of a batch, some of which are noted to have longer routes.
-struct Beyond<'b, W: Width, const TOGETHER: usize> {
-    longer: &'b TerraceView<W>,
-    noted: &'b [Cell<u16>],
-    addresses: &'b [u128],
-    next_hops: &'b mut [W],
-}
-
-impl<W: Width, const TOGETHER: usize> Kernel for Beyond<'_, W, TOGETHER> {
-    type Output = ();
-
-    /// Looks up the noted addresses in the terrace.
-    #[inline(always)]
-    fn run<I: Isa>(self, isa: I) {
-        let Self { longer, noted, addresses, next_hops } = self;
-        let (mut chosen, mut indices, mut len) = ([0; TOGETHER], [0_u16; TOGETHER], 0);
-        let mut groups = noted.iter().enumerate();
-        loop {
-            let group = groups.next();
-            let is_full = len + GROUP > TOGETHER;
-            if len > 0 && (is_full || group.is_none()) {
-                let mut found = [W::default(); TOGETHER];
-                let (chosen, found) = (&chosen[..len], &mut found[..len]);
-                // Another call would cost a burst a twentieth.
-                if const { TOGETHER == TOGETHER_IN_BURST } {
-                    longer.many(isa, chosen, found);
-                } else {
-                    look_up_inside(longer, isa.level(), chosen, found);
-                }
-                for (&at, &mut found) in indices[..len].iter().zip(found) {
-                    let next_hop = &mut next_hops[usize::from(at)];
-                    *next_hop = if found == W::default() { *next_hop } else { found };
-                }
-                len = 0;
+/// Looks up the addresses of a part of a batch that are noted to have longer routes, `TOGETHER` at
+/// a time. Out of line and compiled once: the terrace's own batch path is compiled for `isa`.
+#[inline(never)]
+fn look_up_longer<W: Width, const TOGETHER: usize>(
+    longer: &TerraceView,
+    isa: Level,
+    noted: &[Cell<u16>],
+    addresses: &[u128],
+    next_hops: &mut [W],
+) {
+    let (mut chosen, mut indices, mut len) = ([0; TOGETHER], [0_u16; TOGETHER], 0);
+    let mut groups = noted.iter().enumerate();
+    loop {
+        let group = groups.next();
+        let is_full = len + GROUP > TOGETHER;
+        if len > 0 && (is_full || group.is_none()) {
+            let mut found = [0; TOGETHER];
+            look_up_inside(longer, isa, &chosen[..len], &mut found[..len]);
+            for (&at, &found) in indices[..len].iter().zip(&found) {
+                let next_hop = &mut next_hops[usize::from(at)];
+                *next_hop = if found == 0 { *next_hop } else { narrowed(found) };
             }
-            let Some((group, noted)) = group else { return };
-            for_each_set(noted.take().into(), |lane| {
-                let at = group * GROUP + lane;
-                (chosen[len], indices[len]) = (addresses[at], at as u16);
-                len += 1;
-            });
+            len = 0;
         }
+        let Some((group, noted)) = group else { return };
+        for_each_set(noted.take().into(), |lane| {
+            let at = group * GROUP + lane;
+            (chosen[len], indices[len]) = (addresses[at], at as u16);
+            len += 1;
+        });
     }
 }
 
@@ -353,23 +341,18 @@ impl<W: Width> Mosaic6View<W> {
             }
             if has_longer {
                 let noted = &batch.beyond[..addresses.len().div_ceil(GROUP)];
-                self.look_up_longer(isa, noted, addresses, next_hops);
+                let (longer, isa) = (&*self.longer, isa.level());
+                // A short call pays for no more room than it needs.
+                if addresses.len() <= BURST {
+                    look_up_longer::<_, TOGETHER_IN_BURST>(longer, isa, noted, addresses, next_hops);
+                } else {
+                    look_up_longer::<_, TOGETHER>(longer, isa, noted, addresses, next_hops);
+                }
             }
         }
         if !self.fallback.fill(before, next_hops) {
             let beside = |address| self.one(Scalar, address, &mut Unmetered);
             self.fallback.fill_again(addresses, next_hops, beside);
-        }
-    }
-
-    /// Looks up the noted addresses of a part.
-    #[inline(always)]
-    fn look_up_longer<I: Isa>(&self, isa: I, noted: &[Cell<u16>], addresses: &[u128], next_hops: &mut [W]) {
-        let longer = &*self.longer;
-        if addresses.len() <= BURST {
-            dispatch(isa.level(), Beyond::<_, TOGETHER_IN_BURST> { longer, noted, addresses, next_hops });
-        } else {
-            dispatch(isa.level(), Beyond::<_, TOGETHER> { longer, noted, addresses, next_hops });
         }
     }
 }

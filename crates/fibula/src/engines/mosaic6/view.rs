@@ -5,6 +5,7 @@ use super::WINDOW;
 use super::blocks::Blocks;
 use super::lines::{answers, elements, slots};
 use super::word::{Cell, Spot, Word, as_array, start, step};
+use crate::NextHop;
 use crate::arch::{Isa, Scalar};
 use crate::blocks::fallback::FallbackView;
 use crate::engine::{Lookup, Meter, Unmetered, Width};
@@ -26,15 +27,21 @@ pub(crate) struct Mosaic6View<W: Width> {
     pub(super) arrays: WordsView<Cell>,
     pub(super) lines: WordsView<W>,
     /// The routes of 49 to 128 bits, which do not change while the table is shared.
-    pub(super) longer: Arc<TerraceView<W>>,
+    pub(super) longer: Arc<TerraceView>,
     pub(super) fallback: FallbackView<W>,
+}
+
+/// Returns an answer of the terrace; one that is too great is in a snapshot that somebody forged.
+#[inline(always)]
+pub(super) fn narrowed<W: Width>(answer: u32) -> W {
+    W::narrow(NextHop(answer & W::MAX))
 }
 
 impl<W: Width> Mosaic6View<W> {
     pub(super) fn of(
         root: WordsView<u32>,
         blocks: &Blocks<W>,
-        longer: Arc<TerraceView<W>>,
+        longer: Arc<TerraceView>,
         fallback: FallbackView<W>,
     ) -> Self {
         Self { root, arrays: blocks.arrays.view(), lines: blocks.lines.view(), longer, fallback }
@@ -76,8 +83,8 @@ impl<W: Width> Mosaic6View<W> {
     #[inline(always)]
     fn on(&self, isa: impl Isa, (word, rest): (u32, u32), address: u128, meter: &mut impl Meter) -> W {
         let (beside, is_beyond) = self.beside(isa, (word, rest), meter);
-        let longer = if is_beyond { self.longer.one(isa, address, meter) } else { W::default() };
-        if longer == W::default() { beside } else { longer }
+        let longer = if is_beyond { self.longer.one(isa, address, meter) } else { 0 };
+        if longer == 0 { beside } else { narrowed(longer) }
     }
 
     /// Continues a lookup among the routes of the trie. Also returns whether there are longer ones.

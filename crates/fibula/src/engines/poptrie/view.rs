@@ -2,7 +2,7 @@
 
 use super::direct::Direct;
 use super::node::{Node, STRIDE};
-use crate::arch::{Isa, prefetch};
+use crate::arch::{Isa, Sets, prefetch};
 use crate::blocks::levels::check_levels;
 use crate::engine::{Lookup, Meter, Unmetered, Width};
 use crate::memory::{Shareable, WordsView};
@@ -156,6 +156,7 @@ impl<A: Address, W: Width> PoptrieView<A, W> {
 
 impl<A: Address, W: Width> Lookup<A> for PoptrieView<A, W> {
     type Width = W;
+    const SETS: Sets = Sets::Words;
 
     #[inline(always)]
     fn lookup_metered<M: Meter>(&self, address: A, meter: &mut M) -> W {

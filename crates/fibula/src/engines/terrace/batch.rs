@@ -3,10 +3,9 @@
 
 use super::block::words;
 use super::handle::{Handle, MARK, answer_at};
-use super::view::{TerraceView, narrow};
+use super::view::{TerraceView, next_hop};
 use crate::arch::{Isa, Reached, Roots};
 use crate::blocks::linear_tree::{Node, Rounds, Waiting, halves, in_rounds, nodes_above};
-use crate::engine::Width;
 
 /// The addresses of a block.
 const BLOCK: usize = 32;
@@ -23,10 +22,10 @@ struct Batch<'v, I, const LEAF: u32> {
     isa: I,
 }
 
-impl<W: Width, const LEAF: u32> TerraceView<W, LEAF> {
+impl<const LEAF: u32> TerraceView<LEAF> {
     /// Looks up a batch.
     #[inline(always)]
-    pub(in crate::engines) fn many<I: Isa>(&self, isa: I, addresses: &[u128], next_hops: &mut [W]) {
+    pub(in crate::engines) fn many<I: Isa>(&self, isa: I, addresses: &[u128], next_hops: &mut [u32]) {
         let lines: &[Node] = &self.trees.blocks.lines;
         let (words, has_marks) = (words(lines), self.trees.marked > 0);
         let batch = Batch::<I, LEAF> { lines, words, root: self.root, has_marks, isa };
@@ -34,7 +33,7 @@ impl<W: Width, const LEAF: u32> TerraceView<W, LEAF> {
     }
 }
 
-impl<W: Width, I: Isa, const LEAF: u32> Rounds<u128, W> for Batch<'_, I, LEAF> {
+impl<I: Isa, const LEAF: u32> Rounds<u128, u32> for Batch<'_, I, LEAF> {
     #[inline(always)]
     #[allow(clippy::needless_range_loop, reason = "one index runs through arrays of one block")]
     fn begin<const N: usize, const MOST: usize>(
@@ -42,7 +41,7 @@ impl<W: Width, I: Isa, const LEAF: u32> Rounds<u128, W> for Batch<'_, I, LEAF> {
         addresses: &[u128; N],
         len: usize,
         start: usize,
-        next_hops: &mut [W],
+        next_hops: &mut [u32],
         waiting: &mut Waiting<MOST>,
     ) {
         let mut keys = [0; N];
@@ -69,7 +68,7 @@ impl<W: Width, I: Isa, const LEAF: u32> Rounds<u128, W> for Batch<'_, I, LEAF> {
         }
         let next_hops = &mut next_hops[start..start + len];
         for lane in 0..len {
-            next_hops[lane] = narrow(found[lane]);
+            next_hops[lane] = next_hop(found[lane]);
         }
         if self.has_marks {
             waiting.push(len, start, |lane| (found[lane], found[lane] & MARK != 0));
@@ -84,7 +83,7 @@ impl<W: Width, I: Isa, const LEAF: u32> Rounds<u128, W> for Batch<'_, I, LEAF> {
         &self,
         waiting: &mut Waiting<MOST>,
         addresses: &[u128],
-        next_hops: &mut [W],
+        next_hops: &mut [u32],
     ) {
         let (mut found, indices) = waiting.pop::<N>();
         let (mut origins, mut levels) = ([0; N], [0; N]);
@@ -124,7 +123,7 @@ impl<W: Width, I: Isa, const LEAF: u32> Rounds<u128, W> for Batch<'_, I, LEAF> {
             }
         }
         for lane in 0..N {
-            next_hops[indices[lane]] = narrow(found[lane]);
+            next_hops[indices[lane]] = next_hop(found[lane]);
         }
     }
 }

@@ -4,11 +4,9 @@ use super::handle::MARK;
 use super::tree::Trees;
 use super::view::TerraceView;
 use crate::blocks::linear_tree::{Intervals, Piece, cut};
-use crate::engine::Width;
 use crate::memory::Pages;
 use crate::rib::{OfLengths, Range};
 use crate::{Error, Limit, NextHop};
-use std::marker::PhantomData;
 
 impl<const LEAF: u32> Trees<LEAF> {
     /// Returns ranges as intervals of /64s, and plants the tree of each /64 with bounds inside.
@@ -36,7 +34,7 @@ impl<const LEAF: u32> Trees<LEAF> {
     }
 }
 
-impl<W: Width, const LEAF: u32> TerraceView<W, LEAF> {
+impl<const LEAF: u32> TerraceView<LEAF> {
     /// Builds the table of some routes, or fails if it needs more than `lines_max` lines.
     pub(in crate::engines) fn build_at_most(
         lines_max: u64,
@@ -48,6 +46,6 @@ impl<W: Width, const LEAF: u32> TerraceView<W, LEAF> {
         trees.marked = networks.answers.iter().filter(|&&word| word & MARK != 0).count();
         let root = trees.plant(&networks)?;
         trees.blocks.lines.shrink_to_fit();
-        Ok(Self { trees, root, width: PhantomData })
+        Ok(Self { trees, root })
     }
 }

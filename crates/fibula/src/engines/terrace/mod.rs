@@ -112,9 +112,7 @@ pub(super) use snapshot::Names;
 pub(crate) use view::TerraceView;
 
 use crate::blocks::linear_tree::CHILDREN;
-use crate::engine::{
-    About, Config, Engine, Estimate, Figure, LimitInfo, Persistence, Update, Updates, Width,
-};
+use crate::engine::{About, Config, Engine, Estimate, Figure, LimitInfo, Persistence, Update, Updates};
 use crate::memory::Memory;
 use crate::{Delta, Error, Rib};
 
@@ -143,18 +141,18 @@ const LEAF_LEVELS: u32 = 3;
 
 /// The engine; see the [module](self). A leaf block has `LEAF` levels.
 #[derive(Clone, Debug)]
-pub(crate) struct Terrace<W: Width, const LEAF: u32 = LEAF_LEVELS> {
-    view: TerraceView<W, LEAF>,
+pub(crate) struct Terrace<const LEAF: u32 = LEAF_LEVELS> {
+    view: TerraceView<LEAF>,
 }
 
-impl<W: Width, const LEAF: u32> Engine<u128> for Terrace<W, LEAF> {
-    type View = TerraceView<W, LEAF>;
+impl<const LEAF: u32> Engine<u128> for Terrace<LEAF> {
+    type View = TerraceView<LEAF>;
 
     fn build(rib: &Rib<u128>, config: &Config) -> Result<Self, Error> {
         TerraceView::build_at_most(LINES_MAX, rib.at_least(0), config.pages).map(|view| Self { view })
     }
 
-    fn view(&self) -> &TerraceView<W, LEAF> {
+    fn view(&self) -> &TerraceView<LEAF> {
         &self.view
     }
 

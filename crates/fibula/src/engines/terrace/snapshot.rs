@@ -6,9 +6,8 @@ use super::tree::Trees;
 use super::{Terrace, TerraceView, block};
 use crate::Error;
 use crate::blocks::chunks::Pool;
-use crate::engine::{Config, Persist, Width};
+use crate::engine::{Config, Persist};
 use crate::sections::{SectionWriter, Sections, unsound};
-use std::marker::PhantomData;
 
 /// The names of the sections.
 #[derive(Clone, Copy, Debug)]
@@ -21,17 +20,17 @@ pub(in crate::engines) struct Names {
 /// The names in a snapshot of this engine.
 const NAMES: Names = Names { lines: "lines", root: "root", marked: "marked /64s" };
 
-impl<W: Width, const LEAF: u32> Persist<u128> for Terrace<W, LEAF> {
+impl<const LEAF: u32> Persist<u128> for Terrace<LEAF> {
     fn save<'s>(&'s self, sections: &mut SectionWriter<'s>) {
         self.view.save_as(NAMES, sections);
     }
 
-    fn open(sections: &Sections<'_>, _: &Config) -> Result<TerraceView<W, LEAF>, Error> {
+    fn open(sections: &Sections<'_>, _: &Config) -> Result<TerraceView<LEAF>, Error> {
         TerraceView::open_as(NAMES, sections)
     }
 }
 
-impl<W: Width, const LEAF: u32> TerraceView<W, LEAF> {
+impl<const LEAF: u32> TerraceView<LEAF> {
     /// Adds the table to a snapshot.
     pub(in crate::engines) fn save_as<'s>(&'s self, names: Names, sections: &mut SectionWriter<'s>) {
         sections.array(names.lines, &self.trees.blocks.lines);
@@ -49,6 +48,6 @@ impl<W: Width, const LEAF: u32> TerraceView<W, LEAF> {
         };
         let marked = sections.number(names.marked)? as usize;
         let trees = Trees::holding(Pool::holding(block::LINES, lines), marked);
-        Ok(Self { trees, root, width: PhantomData })
+        Ok(Self { trees, root })
     }
 }

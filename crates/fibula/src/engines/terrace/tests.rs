@@ -10,7 +10,7 @@ use crate::testing::{ViaView, apply, is_right_around_bounds, meeting, rib};
 use crate::{NextHop, Prefix, Route};
 use proptest::prelude::*;
 
-fn build<W: Width, const LEAF: u32>(rib: &Rib<u128>) -> Terrace<W, LEAF> {
+fn build<const LEAF: u32>(rib: &Rib<u128>) -> Terrace<LEAF> {
     let engine = Terrace::build(rib, &Config::default()).unwrap();
     engine.validate(rib).unwrap();
     engine
@@ -19,7 +19,7 @@ fn build<W: Width, const LEAF: u32>(rib: &Rib<u128>) -> Terrace<W, LEAF> {
 #[test]
 fn the_worked_example() {
     let rib = rib(&[("2001:db8::/32", 1), ("2001:db8:0:1::/64", 2), ("2001:db8:0:1::7/128", 3)]);
-    let engine: Terrace<u8> = build(&rib);
+    let engine: Terrace = build(&rib);
     is_right_around_bounds(&engine, &rib);
     let lines = &engine.view.trees.blocks.lines;
     let words = block::words(lines);
@@ -51,7 +51,7 @@ fn the_ends_of_the_address_space() {
         ("::/1", 0),
     ];
     let mut rib = Rib::new();
-    let mut engine: Terrace<u8, 1> = build(&rib);
+    let mut engine: Terrace<1> = build(&rib);
     for step in steps {
         apply(&mut engine, &mut rib, &[step]);
         is_right_around_bounds(&engine, &rib);
@@ -71,7 +71,7 @@ fn comb(intervals: u128, is_of_hosts: bool) -> impl Iterator<Item = Route<u128>>
 fn blocks_split_and_join_as_routes_come_and_go() {
     for is_of_hosts in [false, true] {
         let mut rib = Rib::new();
-        let mut engine: Terrace<u8> = build(&rib);
+        let mut engine: Terrace = build(&rib);
         let empty = engine.view.trees.blocks.lines.len();
         let mut routes: Vec<Route<u128>> = comb(8000, is_of_hosts).collect();
         let mut random = fastrand::Rng::with_seed(7);
@@ -99,7 +99,7 @@ fn a_build_takes_another_level_only_where_it_must() {
     for (intervals, levels, is_directory) in
         [(9, 1, false), (81, 2, false), (729, 3, false), (731, 1, true), (6300, 1, true), (6561, 2, true)]
     {
-        let engine: Terrace<u8> = build(&comb(intervals, false).collect());
+        let engine: Terrace = build(&comb(intervals, false).collect());
         let root = engine.view.root;
         assert_eq!((root.levels, root.is_directory), (levels, is_directory), "{intervals}");
     }
@@ -114,8 +114,8 @@ fn a_batch_mixes_trees_of_all_depths() {
             rib.insert(prefix, NextHop(host as u32 % 250 + 2));
         }
     }
-    is_right_around_bounds(&build::<u16, 3>(&rib), &rib);
-    is_right_around_bounds(&build::<u32, 2>(&rib), &rib);
+    is_right_around_bounds(&build::<3>(&rib), &rib);
+    is_right_around_bounds(&build::<2>(&rib), &rib);
 }
 
 #[test]
@@ -127,7 +127,7 @@ fn a_cover_that_comes_and_goes_over_many_marked_networks_leaves_no_line_behind()
             rib.insert(prefix, NextHop(1 + (host + network) as u32 % 5));
         }
     }
-    let mut engine: Terrace<u8, 1> = build(&rib);
+    let mut engine: Terrace<1> = build(&rib);
     for cover in ["2001:db8::/32", "2001:db8::/58", "2001:db8::/64", "::/0", "2001:db8:0:40::/60"] {
         for hop in [4, 9, 0] {
             apply(&mut engine, &mut rib, &[(cover, hop)]);
@@ -152,13 +152,13 @@ fn neighbours_join_and_part<const LEAF: u32>() {
             rib.insert(prefix, NextHop(1 + network as u32 / 20 % 3));
         }
     }
-    let mut engine: Terrace<u8, LEAF> = build(&rib);
+    let mut engine: Terrace<LEAF> = build(&rib);
     let steps = [1, 2, 9, 3, 0, 3, 1, 9, 2, 0];
     for cover in ["::/0", "2001:db8::/56", "2001:db8:0:10::/60", "2001:db8:0:13::/64", "2001:db8:0:12::/63"] {
         for hop in steps {
             apply(&mut engine, &mut rib, &[(cover, hop)]);
             is_right_around_bounds(&engine, &rib);
-            let oracle: Oracle<u128, u8> = Oracle::build(&rib, &Config::default()).unwrap();
+            let oracle: Oracle<u128, u32> = Oracle::build(&rib, &Config::default()).unwrap();
             let mut marked = 0;
             for network in 0..300_u128 {
                 let first = 0x2001_0DB8 << 96 | network << 64;
@@ -182,10 +182,11 @@ fn neighbours_that_a_cover_joins_are_parted_by_the_next() {
 #[test]
 fn a_table_that_might_not_fit_is_built_again_and_one_that_does_not_is_refused() {
     let mut rib: Rib<u128> = comb(1000, true).collect();
-    let lines = build::<u8, 3>(&rib).view.trees.blocks.lines.len() as u64;
-    let mut engine =
-        Terrace { view: TerraceView::<u8>::build_at_most(lines, rib.at_least(0), Pages::Small).unwrap() };
-    let limit = TerraceView::<u8>::build_at_most(lines - 1, rib.at_least(0), Pages::Small)
+    let lines = build::<3>(&rib).view.trees.blocks.lines.len() as u64;
+    let mut engine = Terrace {
+        view: TerraceView::<LEAF_LEVELS>::build_at_most(lines, rib.at_least(0), Pages::Small).unwrap(),
+    };
+    let limit = TerraceView::<LEAF_LEVELS>::build_at_most(lines - 1, rib.at_least(0), Pages::Small)
         .unwrap_err()
         .limit()
         .unwrap();
@@ -200,7 +201,7 @@ fn a_table_that_might_not_fit_is_built_again_and_one_that_does_not_is_refused() 
 fn validation_sees_what_is_wrong() {
     let mut rib: Rib<u128> = comb(100, false).collect();
     rib.insert("2001:db8::7/128".parse().unwrap(), NextHop(3));
-    let spoiled = |spoil: fn(&mut TerraceView<u8, 1>)| {
+    let spoiled = |spoil: fn(&mut TerraceView<1>)| {
         let mut engine = build(&rib);
         spoil(&mut engine.view);
         engine.validate(&rib).unwrap_err()
@@ -214,14 +215,14 @@ fn validation_sees_what_is_wrong() {
     assert!(spoiled(|v| v.root.origin = 0).contains("outside the lines"));
     assert!(spoiled(|v| v.root.is_directory = false).contains("levels"));
     assert_eq!(spoiled(|v| v.trees.marked = 2), "1 marked /64s, counted 2");
-    let lost = |v: &mut TerraceView<u8, 1>| assert!(v.trees.blocks.lines.allocate(3).is_ok());
+    let lost = |v: &mut TerraceView<1>| assert!(v.trees.blocks.lines.allocate(3).is_ok());
     assert!(spoiled(lost).contains("lines: "));
 }
 
 /// Follows random changes with leaf blocks of `LEAF` levels.
 fn follows<const LEAF: u32>(batches: Vec<Vec<(Prefix<u128>, u32)>>) {
     let mut rib = Rib::new();
-    let mut engine: Terrace<u8, LEAF> = build(&rib);
+    let mut engine: Terrace<LEAF> = build(&rib);
     for batch in batches {
         // At most one delta a prefix.
         let mut seen = std::collections::BTreeSet::new();

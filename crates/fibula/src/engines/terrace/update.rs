@@ -4,7 +4,7 @@ use super::handle::{Handle, MARK};
 use super::paint::{InNetwork, OnNetworks, Once, Span};
 use super::view::TerraceView;
 use crate::blocks::linear_tree::halves;
-use crate::engine::{Cost, Width};
+use crate::engine::Cost;
 use crate::rib::OfLengths;
 use crate::{Delta, Limit, Prefix};
 
@@ -14,7 +14,7 @@ const NETWORK_BITS: u8 = 64;
 /// The free lines that are never worth a rebuild: 1 MiB.
 const FREE_IGNORED: usize = 1 << 14;
 
-impl<W: Width, const LEAF: u32> TerraceView<W, LEAF> {
+impl<const LEAF: u32> TerraceView<LEAF> {
     /// Follows changes of the routes that the table is made of. Returns `None`, and changes
     /// nothing, if it is to be built again.
     pub(in crate::engines) fn follow<'d>(

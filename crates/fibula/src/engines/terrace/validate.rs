@@ -7,7 +7,7 @@ use super::view::TerraceView;
 use crate::NextHop;
 use crate::blocks::linear_tree::Intervals;
 use crate::blocks::reached::Reached;
-use crate::engine::{Figure, Width};
+use crate::engine::Figure;
 use crate::rib::OfLengths;
 
 impl<const LEAF: u32> Trees<LEAF> {
@@ -81,7 +81,7 @@ impl<const LEAF: u32> Trees<LEAF> {
     }
 }
 
-impl<W: Width, const LEAF: u32> TerraceView<W, LEAF> {
+impl<const LEAF: u32> TerraceView<LEAF> {
     /// Reads all trees back, and compares their intervals with the ranges of the table. Each line
     /// must belong to one block or be free.
     pub(in crate::engines) fn check(&self, routes: OfLengths<'_, u128>) -> Result<(), String> {

@@ -4,19 +4,16 @@
 use super::block::words;
 use super::handle::{Handle, MARK, answer_at};
 use super::tree::Trees;
-use crate::NextHop;
 use crate::arch::{Isa, Scalar};
 use crate::blocks::linear_tree::{CHILDREN, Node, halves, nodes_above};
-use crate::engine::{Lookup, Meter, Unmetered, Width};
-use std::marker::PhantomData;
+use crate::engine::{Lookup, Meter, Unmetered};
 
 /// The trees as lookups read them. A leaf block has `LEAF` levels.
 #[derive(Clone, Debug)]
-pub(crate) struct TerraceView<W: Width, const LEAF: u32 = 3> {
+pub(crate) struct TerraceView<const LEAF: u32 = 3> {
     pub(super) trees: Trees<LEAF>,
     /// The tree of /64s.
     pub(super) root: Handle,
-    pub(super) width: PhantomData<W>,
 }
 
 /// Returns the number of the child of node `at` of a level that has `below` children before it.
@@ -28,11 +25,11 @@ fn child(at: u32, below: u32) -> u32 {
 
 /// Returns the next hop of a word without the mark.
 #[inline(always)]
-pub(super) fn narrow<W: Width>(word: u32) -> W {
-    W::narrow(NextHop(if word & MARK == 0 { word } else { 0 }))
+pub(super) fn next_hop(word: u32) -> u32 {
+    if word & MARK == 0 { word } else { 0 }
 }
 
-impl<W: Width, const LEAF: u32> TerraceView<W, LEAF> {
+impl<const LEAF: u32> TerraceView<LEAF> {
     /// Returns the word that answers for `key` in the block at `origin`.
     #[inline(always)]
     fn step(&self, isa: impl Isa, (origin, levels): (u32, u32), key: u64, meter: &mut impl Meter) -> u32 {
@@ -64,28 +61,28 @@ impl<W: Width, const LEAF: u32> TerraceView<W, LEAF> {
 
     /// Looks up one address.
     #[inline(always)]
-    pub(in crate::engines) fn one(&self, isa: impl Isa, address: u128, meter: &mut impl Meter) -> W {
+    pub(in crate::engines) fn one(&self, isa: impl Isa, address: u128, meter: &mut impl Meter) -> u32 {
         let (network, host) = halves(address);
         let word = self.walk(isa, self.root, network, meter);
-        narrow(if word & MARK == 0 { word } else { self.walk(isa, Handle::unpack(word), host, meter) })
+        next_hop(if word & MARK == 0 { word } else { self.walk(isa, Handle::unpack(word), host, meter) })
     }
 }
 
-impl<W: Width, const LEAF: u32> Lookup<u128> for TerraceView<W, LEAF> {
-    type Width = W;
+impl<const LEAF: u32> Lookup<u128> for TerraceView<LEAF> {
+    type Width = u32;
 
     #[inline(always)]
-    fn lookup_metered<M: Meter>(&self, address: u128, meter: &mut M) -> W {
+    fn lookup_metered<M: Meter>(&self, address: u128, meter: &mut M) -> u32 {
         self.one(Scalar, address, meter)
     }
 
     #[inline(always)]
-    fn lookup_on<I: Isa>(&self, isa: I, address: u128) -> W {
+    fn lookup_on<I: Isa>(&self, isa: I, address: u128) -> u32 {
         self.one(isa, address, &mut Unmetered)
     }
 
     #[inline(always)]
-    fn lookup_batch<I: Isa>(&self, isa: I, addresses: &[u128], next_hops: &mut [W]) {
+    fn lookup_batch<I: Isa>(&self, isa: I, addresses: &[u128], next_hops: &mut [u32]) {
         self.many(isa, addresses, next_hops);
     }
 }

@@ -6,8 +6,8 @@ use super::lines::{InLines, Line, hop_in, line_of, second_hop};
 use crate::arch::{Isa, prefetch};
 use crate::blocks::pipeline::{self, Stages};
 use crate::blocks::unanswered::look_up_unanswered;
-use crate::engine::{Unmetered, Width};
-use crate::engines::front::{Part as _, narrow};
+use crate::engine::Unmetered;
+use crate::engines::front::Part as _;
 
 /// The addresses of a block.
 const BLOCK: usize = 64;
@@ -23,8 +23,8 @@ struct First<'v, A, I, const SHORT: bool> {
 impl<A: InLines, I: Isa, const SHORT: bool> First<'_, A, I, SHORT> {
     /// Returns the answer for an address whose line has this number.
     #[inline(always)]
-    fn answer<W: Width>(&self, line: u32, address: A) -> W {
-        narrow(hop_in::<A, SHORT>(self.isa, &self.lines[line as usize], address & self.mask))
+    fn answer(&self, line: u32, address: A) -> u32 {
+        hop_in::<A, SHORT>(self.isa, &self.lines[line as usize], address & self.mask)
     }
 
     #[inline(always)]
@@ -33,7 +33,7 @@ impl<A: InLines, I: Isa, const SHORT: bool> First<'_, A, I, SHORT> {
     }
 }
 
-impl<A: InLines, W: Width, I: Isa, const SHORT: bool> Stages<A, W, 2> for First<'_, A, I, SHORT> {
+impl<A: InLines, I: Isa, const SHORT: bool> Stages<A, u32, 2> for First<'_, A, I, SHORT> {
     /// For each address the number of its line.
     type Found<const N: usize> = [u32; N];
 
@@ -50,7 +50,7 @@ impl<A: InLines, W: Width, I: Isa, const SHORT: bool> Stages<A, W, 2> for First<
         _: usize,
         addresses: &[A; N],
         found: &mut [u32; N],
-        next_hops: &mut [W; N],
+        next_hops: &mut [u32; N],
     ) {
         if stage == 0 {
             for at in 0..N {
@@ -67,7 +67,7 @@ impl<A: InLines, W: Width, I: Isa, const SHORT: bool> Stages<A, W, 2> for First<
     }
 
     #[inline(always)]
-    fn one(&self, _: usize, &address: &A) -> W {
+    fn one(&self, _: usize, &address: &A) -> u32 {
         self.answer(self.line_of(address), address)
     }
 }
@@ -75,29 +75,29 @@ impl<A: InLines, W: Width, I: Isa, const SHORT: bool> Stages<A, W, 2> for First<
 impl<A: InLines> Exact<A> {
     /// Looks up a batch.
     #[inline(always)]
-    pub(super) fn many<W: Width, I: Isa>(&self, isa: I, addresses: &[A], next_hops: &mut [W]) {
+    pub(super) fn many<I: Isa>(&self, isa: I, addresses: &[A], next_hops: &mut [u32]) {
         if A::is_short(self.length) {
-            self.many_with::<_, _, true>(isa, addresses, next_hops);
+            self.many_with::<_, true>(isa, addresses, next_hops);
         } else {
-            self.many_with::<_, _, false>(isa, addresses, next_hops);
+            self.many_with::<_, false>(isa, addresses, next_hops);
         }
     }
 
     #[inline(always)]
-    fn many_with<W: Width, I: Isa, const SHORT: bool>(&self, isa: I, addresses: &[A], next_hops: &mut [W]) {
+    fn many_with<I: Isa, const SHORT: bool>(&self, isa: I, addresses: &[A], next_hops: &mut [u32]) {
         let ([first, second], mask) = (&self.lines.arrays, A::mask(self.length));
         let first = First::<_, _, SHORT> { lines: first, mask, isa };
         pipeline::look_up::<BLOCK, SHORT_BLOCK, 2, _, _, _>(&first, addresses, next_hops);
-        look_up_unanswered(addresses, next_hops, |addresses, next_hops: &mut [W]| {
+        look_up_unanswered(addresses, next_hops, |addresses, next_hops: &mut [u32]| {
             for (&address, next_hop) in addresses.iter().zip(next_hops.iter_mut()) {
-                *next_hop = narrow(second_hop::<A, SHORT>(isa, second, address & mask));
+                *next_hop = second_hop::<A, SHORT>(isa, second, address & mask);
             }
         });
     }
 
     /// Looks up the addresses of a batch that may be in entries. The others keep their answers.
     #[inline(always)]
-    pub(super) fn few<W: Width, I: Isa>(&self, isa: I, addresses: &[A], next_hops: &mut [W]) {
+    pub(super) fn few<I: Isa>(&self, isa: I, addresses: &[A], next_hops: &mut [u32]) {
         let mut places = [0_u32; BLOCK];
         for (addresses, next_hops) in addresses.chunks(BLOCK).zip(next_hops.chunks_mut(BLOCK)) {
             let mut len = 0;
@@ -114,7 +114,7 @@ impl<A: InLines> Exact<A> {
             for &place in &places[..len] {
                 match self.find(isa, addresses[place as usize], &mut Unmetered) {
                     0 => {}
-                    found => next_hops[place as usize] = narrow(found),
+                    found => next_hops[place as usize] = found,
                 }
             }
         }

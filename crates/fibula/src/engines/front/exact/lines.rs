@@ -3,7 +3,7 @@
 
 use crate::arch::{Isa, KEYS};
 use crate::blocks::linear_tree::halves;
-use crate::engine::{Lookup, Meter, Persist, Width};
+use crate::engine::{Lookup, Meter, Persist};
 use crate::engines::{mosaic, terrace};
 use crate::memory::{Array, Pages};
 use crate::{Address, NextHop};
@@ -60,7 +60,7 @@ pub(crate) trait InLines: Address {
     /// The longest prefix length whose keys are short, if those of any are.
     const SHORT_BITS: Option<u8>;
     /// The engine of the routes that are not entries.
-    type Inner<W: Width>: Persist<Self, View: Lookup<Self, Width = W> + Debug> + Debug;
+    type Inner: Persist<Self, View: Lookup<Self, Width = u32> + Debug> + Debug;
 
     /// Returns whether prefixes of a length have short keys.
     #[must_use]
@@ -86,7 +86,7 @@ impl InLines for u32 {
     const WHOLE: Layout = Layout { words: 1, slots: 8, hops: 8, fill_of_ten: 60, firsts: 11 };
     const SHORT: Layout = Self::WHOLE;
     const SHORT_BITS: Option<u8> = None;
-    type Inner<W: Width> = mosaic::Mosaic<W>;
+    type Inner = mosaic::Mosaic<u32>;
 
     #[inline(always)]
     fn folded(self) -> u64 {
@@ -104,7 +104,7 @@ impl InLines for u128 {
     const WHOLE: Layout = Layout { words: 4, slots: 3, hops: 12, fill_of_ten: 18, firsts: 5 };
     const SHORT: Layout = Layout { words: 2, slots: 5, hops: 10, fill_of_ten: 36, firsts: 7 };
     const SHORT_BITS: Option<u8> = Some(64);
-    type Inner<W: Width> = terrace::Terrace<W>;
+    type Inner = terrace::Terrace;
 
     #[inline(always)]
     fn folded(self) -> u64 {

@@ -78,9 +78,7 @@ mod validate;
 
 use super::{Front, Part, is_few};
 use crate::arch::Isa;
-use crate::engine::{
-    About, Config, Estimate, Figure, Lengths, Level, LimitInfo, Meter, Survey, Updates, Width,
-};
+use crate::engine::{About, Config, Estimate, Figure, Lengths, Level, LimitInfo, Meter, Survey, Updates};
 use crate::engines::{mosaic, terrace};
 use crate::memory::{Array, Memory, Pages};
 use crate::sections::{SectionWriter, Sections, unsound};
@@ -130,7 +128,7 @@ fn wait<A: InLines>(length: u8, entries: usize) -> f32 {
 }
 
 /// The engine; see the [module](self).
-pub(crate) type Ledger<A, W> = Front<Exact<A>, A, W>;
+pub(crate) type Ledger<A> = Front<Exact<A>, A>;
 
 /// The names of the sections.
 const LINES: [&str; 2] = ["exact lines", "second exact lines"];
@@ -167,7 +165,7 @@ impl<A: InLines> Exact<A> {
 }
 
 impl<A: InLines> Part<A> for Exact<A> {
-    type Inner<W: Width> = A::Inner<W>;
+    type Inner = A::Inner;
 
     fn build(rib: &Rib<A>, config: &Config) -> Result<(Self, Rib<A>), Error> {
         let lengths = Lengths::of(rib);
@@ -205,7 +203,7 @@ impl<A: InLines> Part<A> for Exact<A> {
     }
 
     #[inline(always)]
-    fn find_batch<W: Width, I: Isa>(&self, isa: I, addresses: &[A], next_hops: &mut [W]) {
+    fn find_batch<I: Isa>(&self, isa: I, addresses: &[A], next_hops: &mut [u32]) {
         self.many(isa, addresses, next_hops);
     }
 
@@ -215,7 +213,7 @@ impl<A: InLines> Part<A> for Exact<A> {
     }
 
     #[inline(always)]
-    fn find_few<W: Width, I: Isa>(&self, isa: I, addresses: &[A], next_hops: &mut [W]) {
+    fn find_few<I: Isa>(&self, isa: I, addresses: &[A], next_hops: &mut [u32]) {
         self.few(isa, addresses, next_hops);
     }
 

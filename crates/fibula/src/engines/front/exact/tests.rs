@@ -4,13 +4,13 @@
 use super::lines::Line;
 use super::*;
 use crate::arch::Scalar;
-use crate::engine::{Engine as _, Update};
+use crate::engine::{Engine as _, Update, Width as _};
 use crate::memory::Pages;
 use crate::testing::{ViaView, apply, follows_the_oracle, is_right_around_bounds, meeting, rib};
 use crate::{NextHop, Prefix, Route};
 use proptest::prelude::*;
 
-fn build<A: InLines, W: Width>(rib: &Rib<A>) -> Ledger<A, W> {
+fn build<A: InLines>(rib: &Rib<A>) -> Ledger<A> {
     let engine = Ledger::build(rib, &Config::default()).unwrap();
     engine.validate(rib).unwrap();
     engine
@@ -19,7 +19,7 @@ fn build<A: InLines, W: Width>(rib: &Rib<A>) -> Ledger<A, W> {
 #[test]
 fn the_worked_example() {
     let rib = rib::<u32>(&[("192.0.2.0/24", 1), ("192.0.2.7/32", 2), ("192.0.2.9/32", 3)]);
-    let engine: Ledger<u32, u8> = build(&rib);
+    let engine: Ledger<u32> = build(&rib);
     let line: Line = [0xC000_0209 << 32 | 0xC000_0207, 0, 0, 0, 3 << 32 | 2, 0, 0, 0];
     assert_eq!((engine.view.part.length, &engine.view.part.lines.arrays[0][..]), (32, &[line][..]));
     let others: Vec<String> = engine.others.iter().map(|route| route.prefix.to_string()).collect();
@@ -40,7 +40,7 @@ fn full_lines<A: InLines>() {
     let hop = |at: usize| NextHop(at as u32 % 200 + 1);
     let route = |(at, &prefix): (usize, &Prefix<A>)| Route { prefix, next_hop: hop(at) };
     let mut rib: Rib<A> = hosts.iter().enumerate().map(route).collect();
-    let mut engine: Ledger<A, u8> = build(&rib);
+    let mut engine: Ledger<A> = build(&rib);
     let fit = 2 * A::layout(A::BITS).slots();
     assert_eq!((engine.view.part.lines.entries(), engine.others.len()), (fit, 50 - fit));
     // Half of the hosts are withdrawn. Their slots stay free: another route moves into none.
@@ -69,9 +69,9 @@ fn an_entry_whose_lines_are_full_is_one_of_the_others() {
 fn an_entry_with_a_longer_route_inside_becomes_one_of_the_others() {
     let networks = [("2001:db8::/64", 1), ("2001:db8:0:1::/64", 2), ("2001:db8:0:2::/64", 3), ("::/0", 9)];
     let mut rib = rib::<u128>(&networks);
-    let mut engine: Ledger<u128, u8> = build(&rib);
+    let mut engine: Ledger<u128> = build(&rib);
     assert_eq!((engine.view.part.length, engine.view.part.lines.entries()), (64, 3));
-    let mut entries = |engine: &mut Ledger<u128, u8>, changes: &[(&str, u32)]| {
+    let mut entries = |engine: &mut Ledger<u128>, changes: &[(&str, u32)]| {
         apply(engine, &mut rib, changes);
         is_right_around_bounds(engine, &rib);
         engine.view.part.lines.entries()
@@ -92,7 +92,7 @@ fn a_cover_of_many_hosts_changes_no_entry() {
     let hosts = (0..100_000_u32).map(|at| Prefix::host(0x0A00_0000 + at * 97));
     let mut rib: Rib<u32> =
         hosts.map(|prefix| Route { prefix, next_hop: NextHop(prefix.first() % 250 + 1) }).collect();
-    let mut engine: Ledger<u32, u8> = build(&rib);
+    let mut engine: Ledger<u32> = build(&rib);
     let lines = engine.view.part.lines.arrays.clone().map(|lines| lines.to_vec());
     let share = engine.view.part.lines.entries() as f32 / rib.len() as f32;
     assert!(share > 1.0 - NO_ENTRY, "{share} of the hosts are entries");
@@ -105,7 +105,7 @@ fn a_cover_of_many_hosts_changes_no_entry() {
 #[test]
 fn a_table_that_has_outgrown_its_lines_is_built_again_and_says_so_before_it_changes() {
     let mut rib: Rib<u128> = Rib::new();
-    let mut engine: Ledger<u128, u16> = build(&rib);
+    let mut engine: Ledger<u128> = build(&rib);
     let (mut rebuilt, mut last) = (0, 0);
     for at in 0..20_000_u128 {
         let prefix = Prefix::host(0x2001_0DB8 << 96 | at << 40);
@@ -134,7 +134,7 @@ fn a_table_that_has_outgrown_its_lines_is_built_again_and_says_so_before_it_chan
 #[test]
 fn another_length_that_has_become_frequent_is_the_next_one() {
     let mut rib = rib::<u128>(&[("2001:db8::1/128", 1)]);
-    let mut engine: Ledger<u128, u8> = build(&rib);
+    let mut engine: Ledger<u128> = build(&rib);
     let mut lengths = vec![engine.view.part.length];
     for at in 0..5_000_u128 {
         let delta = rib.insert(Prefix::containing(at << 64, 64), NextHop(2)).unwrap();
@@ -152,7 +152,7 @@ fn another_length_that_has_become_frequent_is_the_next_one() {
 fn the_first_and_the_last_key() {
     let (first, last) = ("0.0.0.0/32", "255.255.255.255/32");
     let mut table = rib::<u32>(&[(last, 3)]);
-    let mut engine: Ledger<u32, u8> = build(&table);
+    let mut engine: Ledger<u32> = build(&table);
     assert_eq!([engine.lookup(0), engine.lookup(u32::MAX)], [0, 3]);
     apply(&mut engine, &mut table, &[(first, 4)]);
     assert_eq!([engine.lookup(0), engine.lookup(u32::MAX), engine.lookup(1)], [4, 3, 0]);
@@ -171,8 +171,7 @@ fn a_batch_mixes_entries_and_others() {
         .enumerate()
         .map(|(at, prefix)| Route { prefix, next_hop: NextHop(at as u32 % 300 + 1) })
         .collect();
-    is_right_around_bounds(&build::<u128, u16>(&rib), &rib);
-    is_right_around_bounds(&build::<u128, u32>(&rib), &rib);
+    is_right_around_bounds(&build::<u128>(&rib), &rib);
 }
 
 #[test]
@@ -180,7 +179,7 @@ fn a_batch_of_which_few_are_entries() {
     let hosts = (0..1000_u32).map(|at| Prefix::host(0x0A00_0000 + at * 97));
     let hosts = hosts.map(|prefix| Route { prefix, next_hop: NextHop(prefix.first() % 250 + 1) });
     let mut rib: Rib<u32> = hosts.collect();
-    let mut engine: Ledger<u32, u8> = build(&rib);
+    let mut engine: Ledger<u32> = build(&rib);
     apply(&mut engine, &mut rib, &[("0.0.0.0/0", 7), ("192.0.2.0/24", 9), ("192.0.2.1/32", 10)]);
     let addresses: Vec<u32> = (0..5000)
         .map(|at| if at % 9 == 0 { 0x0A00_0000 + at } else { at << 20 })
@@ -199,7 +198,7 @@ fn a_batch_of_which_few_are_entries() {
 #[test]
 fn the_check_sees_defects() {
     let rib = rib::<u32>(&[("10.0.0.1/32", 1), ("10.0.0.2/32", 2), ("10.0.0.0/24", 3)]);
-    let defects: [fn(&mut Ledger<u32, u8>); 7] = [
+    let defects: [fn(&mut Ledger<u32>); 7] = [
         |engine| engine.view.part.present[0x0A00 / 64] = 0,
         |engine| engine.view.part.lines.arrays[0][0][4] ^= 4,
         |engine| engine.view.part.lines.arrays[0][0][0] ^= 1 << 40,
@@ -209,7 +208,7 @@ fn the_check_sees_defects() {
         |engine| engine.view.part.lengths.add(7, 1),
     ];
     for (at, defect) in defects.into_iter().enumerate() {
-        let mut engine: Ledger<u32, u8> = build(&rib);
+        let mut engine: Ledger<u32> = build(&rib);
         defect(&mut engine);
         assert!(engine.validate(&rib).is_err(), "defect {at}");
     }
@@ -223,6 +222,6 @@ proptest! {
             1..20,
         ),
     ) {
-        follows_the_oracle::<Ledger<u128, u8>>(batches);
+        follows_the_oracle::<Ledger<u128>>(batches);
     }
 }

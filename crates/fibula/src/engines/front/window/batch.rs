@@ -6,8 +6,6 @@ use super::node::{Long, MARK, Short};
 use super::{InWindow, Window};
 use crate::arch::Isa;
 use crate::blocks::linear_tree::{Rounds, Waiting, for_lanes, in_rounds};
-use crate::engine::Width;
-use crate::engines::front::narrow;
 
 /// The addresses of a block.
 const BLOCK: usize = 64;
@@ -26,13 +24,13 @@ struct Batch<'v, A: InWindow, I> {
 impl<A: InWindow> Window<A> {
     /// Looks up a batch.
     #[inline(always)]
-    pub(super) fn many<W: Width, I: Isa>(&self, isa: I, addresses: &[A], next_hops: &mut [W]) {
+    pub(super) fn many<I: Isa>(&self, isa: I, addresses: &[A], next_hops: &mut [u32]) {
         let batch = Batch { window: self, root: &self.root, shorts: &self.shorts, longs: &self.longs, isa };
         in_rounds::<BLOCK, WAITING_MAX, _, _, _>(&batch, addresses, next_hops);
     }
 }
 
-impl<A: InWindow, W: Width, I: Isa> Rounds<A, W> for Batch<'_, A, I> {
+impl<A: InWindow, I: Isa> Rounds<A, u32> for Batch<'_, A, I> {
     #[inline(always)]
     #[allow(clippy::needless_range_loop, reason = "one index runs through arrays of one block")]
     fn begin<const N: usize, const MOST: usize>(
@@ -40,7 +38,7 @@ impl<A: InWindow, W: Width, I: Isa> Rounds<A, W> for Batch<'_, A, I> {
         addresses: &[A; N],
         len: usize,
         start: usize,
-        next_hops: &mut [W],
+        next_hops: &mut [u32],
         waiting: &mut Waiting<MOST>,
     ) {
         // In a register: the stores of next hops might change what a reference leads to.
@@ -63,7 +61,7 @@ impl<A: InWindow, W: Width, I: Isa> Rounds<A, W> for Batch<'_, A, I> {
         });
         let next_hops = &mut next_hops[start..start + len];
         for lane in 0..len {
-            next_hops[lane] = narrow(next_hop(words[lane], cover).into());
+            next_hops[lane] = next_hop(words[lane], cover).into();
         }
         if self.longs.len() > 1 {
             waiting.push(len, start, |lane| (words[lane].into(), words[lane] & MARK != 0));
@@ -75,7 +73,7 @@ impl<A: InWindow, W: Width, I: Isa> Rounds<A, W> for Batch<'_, A, I> {
         &self,
         waiting: &mut Waiting<MOST>,
         addresses: &[A],
-        next_hops: &mut [W],
+        next_hops: &mut [u32],
     ) {
         let (found, indices) = waiting.pop::<N>();
         let (mut words, cover) = ([0; N], self.window.cover);
@@ -85,7 +83,7 @@ impl<A: InWindow, W: Width, I: Isa> Rounds<A, W> for Batch<'_, A, I> {
             words[lane] = long_word(self.isa, node, number);
         });
         for lane in 0..N {
-            next_hops[indices[lane]] = narrow(next_hop(words[lane], cover).into());
+            next_hops[indices[lane]] = next_hop(words[lane], cover).into();
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::Address;
 use crate::blocks::linear_tree::halves;
-use crate::engine::{Lookup, Persist, Width};
+use crate::engine::{Lookup, Persist};
 use crate::engines::{intervals, terrace};
 use std::fmt::Debug;
 use std::ops::RangeInclusive;
@@ -14,7 +14,7 @@ pub(crate) trait InWindow: Address {
     /// The lengths that a slot may have.
     const POSITIONS: RangeInclusive<u8>;
     /// The engine of the other routes.
-    type Inner<W: Width>: Persist<Self, View: Lookup<Self, Width = W> + Debug> + Debug;
+    type Inner: Persist<Self, View: Lookup<Self, Width = u32> + Debug> + Debug;
 
     /// Returns the address with zeros behind it: in 128 bits, positions are those of both families.
     fn in_128(self) -> u128 {
@@ -35,7 +35,7 @@ impl InWindow for u32 {
     const NETWORKS: RangeInclusive<u8> = 0..=32;
     /// A few routes from all over the address space are in slots of /8.
     const POSITIONS: RangeInclusive<u8> = 8..=32;
-    type Inner<W: Width> = intervals::Intervals<Self, W>;
+    type Inner = intervals::Intervals<Self, u32>;
 
     #[inline(always)]
     fn first_bits(self, position: u8) -> u64 {
@@ -58,7 +58,7 @@ impl InWindow for u128 {
     /// A provider gets a /29, which has 2^19 slots of 48 bits.
     const NETWORKS: RangeInclusive<u8> = 29..=48;
     const POSITIONS: RangeInclusive<u8> = 48..=64;
-    type Inner<W: Width> = terrace::Terrace<W>;
+    type Inner = terrace::Terrace;
 
     #[inline(always)]
     fn first_bits(self, position: u8) -> u64 {

@@ -87,12 +87,10 @@ mod tests;
 mod update;
 mod validate;
 
-use super::{Front, Part, is_few, narrow};
+use super::{Front, Part, is_few};
 use crate::arch::Isa;
 use crate::blocks::chunks::Pool;
-use crate::engine::{
-    About, Config, Estimate, Figure, Level, LimitInfo, Meter, Survey, Unmetered, Updates, Width,
-};
+use crate::engine::{About, Config, Estimate, Figure, Level, LimitInfo, Meter, Survey, Unmetered, Updates};
 use crate::engines::{intervals, terrace};
 use crate::memory::{Array, Memory, Pages};
 use crate::sections::{SectionWriter, Sections, unsound};
@@ -153,7 +151,7 @@ fn estimate_of<A: InWindow>(
 }
 
 /// The engine; see the [module](self).
-pub(crate) type Casement<A, W> = Front<Window<A>, A, W>;
+pub(crate) type Casement<A> = Front<Window<A>, A>;
 
 /// The names of the sections.
 const SLOTS: &str = "slots";
@@ -259,7 +257,7 @@ impl<A: InWindow> Window<A> {
 }
 
 impl<A: InWindow> Part<A> for Window<A> {
-    type Inner<W: Width> = A::Inner<W>;
+    type Inner = A::Inner;
 
     fn build(rib: &Rib<A>, config: &Config) -> Result<(Self, Rib<A>), Error> {
         Self::build_in(Extent::of(rib), rib, config)
@@ -271,7 +269,7 @@ impl<A: InWindow> Part<A> for Window<A> {
     }
 
     #[inline(always)]
-    fn find_batch<W: Width, I: Isa>(&self, isa: I, addresses: &[A], next_hops: &mut [W]) {
+    fn find_batch<I: Isa>(&self, isa: I, addresses: &[A], next_hops: &mut [u32]) {
         self.many(isa, addresses, next_hops);
     }
 
@@ -281,12 +279,12 @@ impl<A: InWindow> Part<A> for Window<A> {
     }
 
     #[inline(always)]
-    fn find_few<W: Width, I: Isa>(&self, isa: I, addresses: &[A], next_hops: &mut [W]) {
+    fn find_few<I: Isa>(&self, isa: I, addresses: &[A], next_hops: &mut [u32]) {
         for (&address, next_hop) in addresses.iter().zip(next_hops) {
             if self.slot(address) < self.slots() {
                 match self.find(isa, address, &mut Unmetered) {
                     0 => {}
-                    found => *next_hop = narrow(found),
+                    found => *next_hop = found,
                 }
             }
         }

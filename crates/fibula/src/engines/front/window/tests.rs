@@ -9,14 +9,14 @@ use crate::{Limit, NextHop, Prefix, Route};
 use proptest::prelude::*;
 
 /// Builds a table, and checks it around every bound.
-fn check<W: Width>(rib: &Rib<u128>) -> Casement<u128, W> {
+fn check(rib: &Rib<u128>) -> Casement<u128> {
     let engine = Casement::build(rib, &Config::default()).unwrap();
     is_right_around_bounds(&engine, rib);
     engine
 }
 
 /// As [`check`], with a given extent.
-fn check_in<A: InWindow, W: Width>(extent: Extent<A>, rib: &Rib<A>) -> Casement<A, W> {
+fn check_in<A: InWindow>(extent: Extent<A>, rib: &Rib<A>) -> Casement<A> {
     let config = Config::default();
     let engine = Casement::before(Window::build_in(Some(extent), rib, &config).unwrap(), &config).unwrap();
     is_right_around_bounds(&engine, rib);
@@ -27,7 +27,7 @@ fn check_in<A: InWindow, W: Width>(extent: Extent<A>, rib: &Rib<A>) -> Casement<
 fn the_worked_example() {
     let rib = rib(&[("2001:db8::/32", 1), ("2001:db8:0:1::/64", 2), ("2001:db8:0:1::7/128", 3)]);
     let extent = Extent { network: "2001:db8::/32".parse().unwrap(), position: 48, held: 3 };
-    let engine: Casement<u128, u8> = check_in(extent, &rib);
+    let engine: Casement<u128> = check_in(extent, &rib);
     let window = &engine.view.part;
     assert_eq!((window.slots(), window.root[0], window.root[65_536], window.cover), (65_536, 0x8001, 0, 1));
     assert!(window.root[1..65_536].iter().all(|&word| word == 0x7FFF));
@@ -65,7 +65,7 @@ fn slots_and_cells_with_too_many_intervals_ask_the_other_engine() {
         (hosts(3), [667, 667], 4),
         (hosts(4), [667, 0], 4 + 4 * 667 + 2001),
     ] {
-        let engine = check::<u16>(&rib);
+        let engine = check(&rib);
         let window = &engine.view.part;
         assert_eq!([window.shorts.len() - 1, window.longs.len() - 1], nodes);
         assert_eq!(engine.others.len(), others);
@@ -87,7 +87,7 @@ fn slots_may_end_at_any_bit() {
     for position in u128::POSITIONS {
         for len in [40, 44, 48] {
             let network = Prefix::containing(0x2001_0DB8 << 96 | 29 << 80, len);
-            check_in::<_, u16>(Extent { network, position, held: 0 }, &rib);
+            check_in(Extent { network, position, held: 0 }, &rib);
         }
     }
 }
@@ -105,10 +105,9 @@ fn the_ends_of_the_address_space() {
         &[("::/0", 255), ("ffff:ffff:ffff:ffff::/64", 1), (LAST, 255)],
     ] {
         let rib = rib(routes);
-        check::<u8>(&rib);
-        check::<u32>(&rib);
+        check(&rib);
         let network = Prefix::containing(u128::MAX, 44);
-        check_in::<_, u16>(Extent { network, position: 60, held: 0 }, &rib);
+        check_in(Extent { network, position: 60, held: 0 }, &rib);
     }
 }
 
@@ -121,7 +120,7 @@ fn ipv4_tables_with_and_without_a_network() {
         &[("10.1.0.0/16", 1), ("10.1.2.0/24", 2), ("10.1.2.3/32", 3), ("0.0.0.0/0", 4)],
     ] {
         let rib = rib::<u32>(routes);
-        let engine = Casement::<u32, u8>::build(&rib, &Config::default()).unwrap();
+        let engine = Casement::<u32>::build(&rib, &Config::default()).unwrap();
         is_right_around_bounds(&engine, &rib);
     }
 }
@@ -129,25 +128,25 @@ fn ipv4_tables_with_and_without_a_network() {
 #[test]
 fn a_table_with_greater_next_hops_than_a_word_holds_asks_the_other_engine() {
     let mut rib = office(|site| vec![Prefix::containing(site | 1 << 64, 64)]);
-    assert!(check::<u32>(&rib).others.len() < rib.len());
+    assert!(check(&rib).others.len() < rib.len());
     rib.insert("2001:db8:0:7::/64".parse().unwrap(), NextHop(NEXT_HOPS_MAX));
-    assert!(check::<u32>(&rib).others.len() < rib.len());
+    assert!(check(&rib).others.len() < rib.len());
     rib.insert("2001:db8:0:7::/64".parse().unwrap(), NextHop(NEXT_HOPS_MAX + 1));
-    assert_eq!(check::<u32>(&rib).others.len(), rib.len());
+    assert_eq!(check(&rib).others.len(), rib.len());
 }
 
 #[test]
 fn more_nodes_than_fit_are_named() {
     let network = |at: u128| Prefix::containing(0x2001_0DB8 << 96 | at << 80, 64);
     let networks = (0..40_000).map(|at| Route { prefix: network(at), next_hop: NextHop(1) });
-    let limit = Casement::<u128, u8>::build(&networks.collect(), &Config::default()).unwrap_err().limit();
+    let limit = Casement::<u128>::build(&networks.collect(), &Config::default()).unwrap_err().limit();
     assert_eq!(limit, Some(Limit { what: NODES, had: 32_769, max: NODES_MAX }));
 }
 
 #[test]
 fn a_default_route_over_all_slots_writes_no_word() {
     let mut rib = office(|site| vec![Prefix::containing(site | 1 << 64, 64)]);
-    let mut engine = check::<u8>(&rib);
+    let mut engine = check(&rib);
     let root = engine.view.part.root.to_vec();
     for hop in [7, 0, 9] {
         apply(&mut engine, &mut rib, &[("::/0", hop)]);
@@ -159,7 +158,7 @@ fn a_default_route_over_all_slots_writes_no_word() {
 #[test]
 fn a_slot_turns_to_the_inner_engine_and_back() {
     let mut rib = office(|site| vec![Prefix::containing(site | 1 << 64, 64)]);
-    let mut engine = check::<u8>(&rib);
+    let mut engine = check(&rib);
     let others = engine.others.len();
     let networks: Vec<String> = (0..5).map(|at| format!("2001:db8:0:{:x}::/64", 2 * at + 3)).collect();
     let all = |hop: u32| networks.iter().map(move |network| (&**network, hop)).collect::<Vec<_>>();
@@ -169,7 +168,7 @@ fn a_slot_turns_to_the_inner_engine_and_back() {
         .filter_map(|(network, hop)| rib.insert(network.parse().unwrap(), NextHop(hop)))
         .collect();
     assert_eq!(engine.apply(&rib, &deltas), Update::Rebuild);
-    let mut engine = check::<u8>(&rib);
+    let mut engine = check(&rib);
     assert_eq!(engine.others.len(), others + 2001 + 6);
     apply(&mut engine, &mut rib, &[("2001:db8:0:3::/64", 201), ("2001:db8:1::/48", 202)]);
     is_right_around_bounds(&engine, &rib);
@@ -183,7 +182,7 @@ fn a_slot_turns_to_the_inner_engine_and_back() {
 #[test]
 fn a_change_that_does_not_fit_is_taken_back() {
     let mut rib = office(|site| vec![Prefix::containing(site | 1 << 64, 64)]);
-    let mut engine = check::<u32>(&rib);
+    let mut engine = check(&rib);
     let before = rib.clone();
     let changes = ["::/0", "2001:db8:0:7::/64", "2001:db8::/40"].map(|prefix| prefix.parse().unwrap());
     let last = [("2001:db8:0:9::/64".parse().unwrap(), NextHop(NEXT_HOPS_MAX + 1))];
@@ -203,7 +202,7 @@ fn a_change_that_does_not_fit_is_taken_back() {
 fn validation_sees_what_is_wrong() {
     let rib = office(|site| vec![Prefix::containing(site | 1 << 64, 64), Prefix::host(site | 7 << 64 | 7)]);
     let spoiled = |spoil: fn(&mut Window<u128>)| {
-        let mut engine = check::<u8>(&rib);
+        let mut engine = check(&rib);
         spoil(&mut engine.view.part);
         engine.validate(&rib).unwrap_err()
     };
@@ -216,7 +215,7 @@ fn validation_sees_what_is_wrong() {
     assert!(spoiled(|v| v.longs[1].ends[0] = 9).contains("end at"));
     assert!(spoiled(|v| v.longs[1].words[1] += 1).contains("the word is"));
     assert!(spoiled(|v| _ = v.longs.insert(&[Long::default()])).contains("counted"));
-    let mut engine = check::<u8>(&rib);
+    let mut engine = check(&rib);
     engine.others.insert("2001:db8:0:1::/64".parse().unwrap(), rib.iter().next_back().unwrap().next_hop);
     assert!(engine.validate(&rib).is_err());
 }
@@ -231,10 +230,10 @@ proptest! {
     ) {
         let route = |(prefix, hop)| Route { prefix, next_hop: NextHop(252 + hop) };
         let rib: Rib<u128> = routes.into_iter().map(route).collect();
-        check::<u8>(&rib);
+        check(&rib);
         let middle = rib.iter().nth(rib.len() / 2).map_or(0, |route| route.prefix.first());
         if position - len <= 18 {
-            check_in::<_, u16>(Extent { network: Prefix::containing(middle, len), position, held: 0 }, &rib);
+            check_in(Extent { network: Prefix::containing(middle, len), position, held: 0 }, &rib);
         }
     }
 
@@ -268,7 +267,7 @@ proptest! {
 fn follows<A: InWindow>(len: u8, position: u8, routes: &[(Prefix<A>, u32)], batch: usize) {
     let mut rib = Rib::new();
     let extent = Extent { network: Prefix::containing(routes[0].0.first(), len), position, held: 0 };
-    let mut engine: Casement<A, u8> = check_in(extent, &rib);
+    let mut engine: Casement<A> = check_in(extent, &rib);
     for changes in routes.chunks(batch) {
         let changes = changes.iter().map(|&(prefix, hop)| match hop {
             0 => Change::Withdraw(prefix),
