@@ -252,7 +252,9 @@ impl Chosen {
         }
         let mut fields = fields(line, self.delimiter)?;
         let (count, expected) = (fields.len(), self.names.len());
-        if count > expected {
+        let has_more =
+            count > expected && !(self.is_ragged && fields[expected..].iter().all(|it| it.is_empty()));
+        if has_more {
             return Err(format!("{count} columns, expected {expected}"));
         }
         if self.is_ragged {

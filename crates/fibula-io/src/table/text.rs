@@ -1,7 +1,8 @@
 //! The project's own text: `prefix value`, one route a line.
 //!
 //! The value is the rest of the line: an AS number, an address, `address dev interface`, or any
-//! label. A line that begins with `#` or `;`, and everything after a `#` that follows white space,
+//! label. Words of a routing program (`via`, `proto`, `nexthop`) are no value: the error names the
+//! layouts to ask for. A line that begins with `#` or `;`, and everything after a `#` that follows white space,
 //! is a comment. Blank lines are skipped.
 
 use super::layouts::{Layout, Looks, Reader, Writer};
@@ -28,11 +29,67 @@ pub(super) fn row(line: &[u8], mask_host_bits: bool) -> Result<Row<'_>, String> 
     let Some((prefix, rest)) = field(without_comment(line)) else { return Ok(Row::Blank) };
     let prefix = scan::prefix(prefix, mask_host_bits)?;
     let value = rest.trim_ascii_end();
+    if memchr::memchr3(b' ', b'\t', b',', value).is_some() {
+        one_value(value)?;
+    }
     if value.is_empty() {
         let found = String::from_utf8_lossy(line);
         return Err(format!("expected a next hop or AS after the prefix, found {}", quoted(found.trim())));
     }
     Ok(Row::Prefix(prefix, value.into()))
+}
+
+/// Refuses a value of several words that is the rest of a routing program's line.
+fn one_value(value: &[u8]) -> Result<(), String> {
+    const WORDS: [&[u8]; 24] = [
+        b"via",
+        b"dev",
+        b"proto",
+        b"scope",
+        b"metric",
+        b"nexthop",
+        b"encap",
+        b"nhid",
+        b"src",
+        b"table",
+        b"tos",
+        b"from",
+        b"weight",
+        b"unicast",
+        b"multipath",
+        b"blackhole",
+        b"unreachable",
+        b"prohibit",
+        b"is",
+        b"directly",
+        b"inet",
+        b"inet6",
+        b"on",
+        b"nhg",
+    ];
+    let mut words = value.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
+    let (first, second, third) = (words.next().unwrap_or_default(), words.next(), words.next());
+    let is_word = |word: &[u8]| WORDS.contains(&word);
+    let is_distance = first.starts_with(b"[") && first.ends_with(b"]") && first.contains(&b'/');
+    let found = match (second, third) {
+        _ if value.starts_with(b",") => {
+            return Err(
+                "expected one value, found fields between commas: name the format, geofeed or csv".to_owned()
+            );
+        }
+        // `192.0.2.1 dev eth0`, `dev eth0`
+        (Some(b"dev"), Some(_)) if words.next().is_none() && !is_word(first) => None,
+        (Some(_), None) if first == b"dev" => None,
+        (Some(_), _) if is_word(first) || is_distance => Some(first),
+        (Some(second), Some(_)) if is_word(second) && crate::address::parse(first).is_some() => Some(second),
+        _ => None,
+    };
+    found.map_or(Ok(()), |found| {
+        let found = quoted(&String::from_utf8_lossy(found));
+        Err(format!(
+            "expected one value, found {found} of a routing program: name its format, such as ip-route, bird or show-route"
+        ))
+    })
 }
 
 /// Returns the line up to a `#` that begins it or follows white space.
