@@ -24,7 +24,7 @@ use super::hops::Hop;
 use super::layouts::{Layout, Lines, Looks, Reader};
 use super::named::Choice;
 use super::router::marks::{Grammar, Mark, Said, State, nowhere, unknown, whole};
-use super::router::sink::{Line, Route, Sink};
+use super::router::sink::{Line, REST, Route, Sink};
 use super::router::words::{self, Words};
 use super::show_route::is_prompt;
 use crate::scan;
@@ -124,11 +124,7 @@ impl Reading {
             return Line::Aside;
         }
         if line.starts_with('\t') {
-            return if self.is_skipping {
-                Line::Told("line of a route that is left out".into())
-            } else {
-                Self::below(sink, text).into()
-            };
+            return if self.is_skipping { Line::Told(REST.into()) } else { Self::below(sink, text).into() };
         }
         let result = self.route(sink, place, line);
         self.is_skipping = result.is_err();
@@ -311,7 +307,7 @@ mod tests {
         };
         let (routes, notes) = of(&text, None).unwrap();
         assert_eq!(routes, ["10.0.0.0/8 192.0.2.1 dev eth0"]);
-        assert_eq!(notes, ["route of table red", "route of table vpn4"]);
+        assert_eq!(notes, ["route of table red", "line of table vpn4 that is not understood"]);
         assert_eq!(of(&text, Some("red")).unwrap().0, ["10.0.0.0/8 192.0.2.2 dev eth0"]);
         assert_eq!(of(&table("red", 2), None).unwrap().0, ["10.0.0.0/8 192.0.2.2 dev eth0"]);
         let error = of(&text, Some("vpn4")).unwrap_err();

@@ -16,7 +16,7 @@ use super::builder::Builder;
 use super::layouts::{Layout, Lines, Looks, Reader};
 use super::named::Choice;
 use super::router::marks::{Grammar, Mark, Said, State, nowhere, unknown, whole};
-use super::router::sink::{Line, Route, Sink};
+use super::router::sink::{Line, REST, Route, Sink};
 use super::router::words::{self, Words};
 use super::show_route::{is_prompt, is_rule};
 use crate::scan::{self, utf8};
@@ -62,8 +62,8 @@ pub(super) struct Grid {
     pub(super) columns: &'static [Column],
     /// The columns of a second line that each route has.
     pub(super) below: &'static [Column],
-    /// Whether a word is of the column whose name it begins under.
-    pub(super) is_aligned: bool,
+    /// How far from the name of its column a word begins at most.
+    pub(super) slack: Option<usize>,
     /// Whether it is the kernel's, which has one table.
     pub(super) is_of_kernel: bool,
     pub(super) flags: &'static [(&'static str, Mark)],
@@ -172,7 +172,7 @@ impl Reading {
 
     /// Takes a further next hop of the open route.
     fn further(&self, sink: &mut Sink<'_>, said: &Said<'_>) -> Result<(), String> {
-        let route = sink.route().filter(|_| !self.is_skipping).ok_or("line of a route that is left out")?;
+        let route = sink.route().filter(|_| !self.is_skipping).ok_or(REST)?;
         route.state = said.route.unwrap_or(route.state);
         route.hops.extend(said.hop().map(|hop| (hop, said.state.unwrap_or(State::Used))));
         Ok(())
@@ -312,13 +312,12 @@ impl Grid {
                 let begin = offsets.get(*index).copied().unwrap_or(start);
                 let next = offsets.get(index + 1).copied().unwrap_or(usize::MAX);
                 let is_under = match role {
-                    _ if !self.is_aligned => true,
-                    Role::Flags => start + 1 >= begin && start < next,
-                    _ => start.abs_diff(begin) <= 1,
+                    Role::Flags if self.slack.is_some() => start + 1 >= begin && start < next,
+                    _ => self.slack.is_none_or(|slack| offsets.is_empty() || start.abs_diff(begin) <= slack),
                 };
                 if is_under && self.cell(&mut cells, *role, word) {
                     // Flags may be several words.
-                    at += usize::from(!matches!(role, Role::Flags) || !self.is_aligned);
+                    at += usize::from(!matches!(role, Role::Flags) || self.slack.is_none());
                     break;
                 }
                 let is_over = matches!(role, Role::Flags) && cells.said.is_marked;

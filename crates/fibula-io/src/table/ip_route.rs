@@ -219,7 +219,12 @@ impl<'a> Parts<'a> {
                 Some(Field::Value) if value == "lock" => _ = words.next(),
                 // `segs 2 [ 2001:db8::1 2001:db8::2 ]`, `flags csum`
                 None if word == "segs" => {
-                    _ = words.next().filter(|list| list.starts_with('[')).ok_or_else(|| unknown(value))?;
+                    let list = words.next().unwrap_or_default().trim_matches(['[', ']']);
+                    let mut hops = list.split_ascii_whitespace();
+                    if let Some(odd) = hops.clone().find(|hop| hop.parse::<IpAddr>().is_err()) {
+                        return Err(unknown(odd));
+                    }
+                    hops.next().ok_or_else(|| unknown(value))?;
                 }
                 None if word == "srh" && value == "segs" => _ = (words.next(), words.next()),
                 _ => {}

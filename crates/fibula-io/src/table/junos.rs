@@ -22,7 +22,7 @@ use super::hops::Hop;
 use super::layouts::{Layout, Lines, Looks, Reader};
 use super::named::Choice;
 use super::router::marks::{Grammar, Mark, Said, State, unknown, whole};
-use super::router::sink::{Line, Route, Sink};
+use super::router::sink::{Line, REST, Route, Sink};
 use super::router::words::{self, Words};
 use super::show_route::is_prompt;
 use super::{ReadOptions, Value};
@@ -151,7 +151,7 @@ impl Reading {
             return Ok(());
         }
         if self.is_skipping {
-            return Err("line of a route that is left out".into());
+            return Err(REST.to_owned());
         }
         let route = sink.route().ok_or_else(|| unknown(first))?;
         if words.phrase("AS path:").is_some() {

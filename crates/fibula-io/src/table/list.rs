@@ -35,7 +35,8 @@ pub(super) fn row(line: &[u8], mask_host_bits: bool) -> Result<Row<'_>, String> 
     let text = line[..end].trim_ascii();
     let (mut value, mut entry) = (LISTED.as_bytes(), text);
     match field(text) {
-        None | Some((b"create" | b"flush" | b"COMMIT", _)) => return Ok(Row::Blank),
+        None | Some((b"flush" | b"COMMIT", _)) => return Ok(Row::Blank),
+        Some((b"create", rest)) => return of_set(rest),
         Some((b"add", rest)) => {
             let (set, rest) = field(rest).unwrap_or_default();
             let (found, options) = field(rest).unwrap_or_default();
@@ -67,6 +68,33 @@ pub(super) fn row(line: &[u8], mask_host_bits: bool) -> Result<Row<'_>, String> 
         return Err(format!("expected one prefix, address or range, found {found}"));
     }
     Ok(Row::Prefix(scan::prefix(entry, mask_host_bits)?, value.into()))
+}
+
+/// Reads what a set is made with: its name, its type and options, of which some have a value.
+fn of_set(text: &[u8]) -> Result<Row<'_>, String> {
+    const FLAGS: [&[u8]; 5] = [b"comment", b"counters", b"skbinfo", b"forceadd", b"nomatch"];
+    const VALUES: [&[u8]; 11] = [
+        b"family",
+        b"hashsize",
+        b"maxelem",
+        b"timeout",
+        b"bucketsize",
+        b"initval",
+        b"netmask",
+        b"range",
+        b"markmask",
+        b"size",
+        b"bitmask",
+    ];
+    let mut words = text.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty()).skip(2);
+    while let Some(word) = words.next() {
+        if VALUES.contains(&word) {
+            words.next();
+        } else if !FLAGS.contains(&word) {
+            return Err(format!("unknown mark {} of a set", quoted(&String::from_utf8_lossy(word))));
+        }
+    }
+    Ok(Row::Blank)
 }
 
 /// What `ipset list` says of a set.

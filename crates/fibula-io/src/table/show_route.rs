@@ -26,7 +26,7 @@ use super::builder::Builder;
 use super::layouts::{Layout, Lines, Looks, Reader};
 use super::named::Choice;
 use super::router::marks::{Mark, Said, State, unknown, whole};
-use super::router::sink::{Line, Route, Sink};
+use super::router::sink::{Line, REST, Route, Sink};
 use super::router::words::{self, Words};
 use crate::scan::{self, utf8};
 use crate::{Damage, Place};
@@ -113,7 +113,7 @@ impl Reading {
                 self.skip(sink);
                 Line::Unknown(what)
             }
-            Ok(None) if self.is_skipping => Line::Told("line of a route that is left out".into()),
+            Ok(None) if self.is_skipping => Line::Told(REST.into()),
             Ok(None) => match self.hops(sink, text) {
                 Err(_) if self.dialect.has_comments && line.starts_with("        ") => Line::Aside,
                 result => result.into(),

@@ -69,7 +69,7 @@ pub(in super::super) static GRIDS: [Grid; 13] = [
             ("flags", Flags, false), ("age", NUMBER, true), ("interface", Device, true),
             ("next-AS", NUMBER, true),
         ],
-        is_aligned: true,
+        slack: Some(1),
         // A route that is not active is a candidate.
         flags: &[("A", USED)],
         idle: "?CHS~ROio12BEM",
@@ -114,7 +114,7 @@ pub(in super::super) static GRIDS: [Grid; 13] = [
             ("Type", Of(&["static", "connected", "rip", "ospf", "bgp"]), false),
             ("Sub-Type", Of(&["NAME"]), true), ("Metric", NUMBER, false), ("Dist.", NUMBER, false),
         ],
-        is_aligned: true,
+        slack: Some(1),
         gateways: &[("NAME", Mark::Device)],
         lines: &[
             (Mark::Nothing, &["IP Route Entries", "IPv6 Route Entries"]),
@@ -182,6 +182,7 @@ pub(in super::super) static GRIDS: [Grid; 13] = [
             ("Prefix", Network, false), ("Next-hop", Gateway, false), ("Interface", Device, true),
             ("Labels", Of(&["NUM", "PUSH"]), true), ("Partial Install", Of(&["*", "Yes"]), true),
         ],
+        slack: Some(5),
         gateways: &[("Attached", Mark::Connected)],
         lines: &[
             (Mark::Table, &["IPv4 routes for table NAME", "IPv6 routes for table NAME"]),
@@ -255,7 +256,7 @@ const PLAIN: Grid = Grid {
     program: "",
     columns: &[],
     below: &[],
-    is_aligned: false,
+    slack: None,
     is_of_kernel: false,
     flags: &[],
     idle: "",

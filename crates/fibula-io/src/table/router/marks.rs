@@ -82,7 +82,7 @@ pub(in super::super) enum Mark {
 }
 
 /// Phrases, as [`words`](super::words) reads them, by what they mean. One that begins with `^` is
-/// only at the beginning of a line.
+/// only at the beginning of a line, or after a distance.
 pub(in super::super) type Grammar = [(Mark, &'static [&'static str])];
 
 /// Returns what a whole line is a phrase of.
@@ -143,7 +143,8 @@ impl<'l> Said<'l> {
     /// # Errors
     /// The first token that no phrase begins with.
     pub(in super::super) fn read(&mut self, mut words: Words<'l>, grammar: &Grammar) -> Result<(), String> {
-        let all = words.rest().len();
+        // Nothing was read but a distance.
+        let mut is_first = true;
         while let Some(next) = words.peek() {
             // A line that ends in a comma is broken.
             if words.rest() == "," {
@@ -151,7 +152,6 @@ impl<'l> Said<'l> {
                 return Ok(());
             }
             let mut found: Option<(Words<'_>, Caught<'_>, Mark)> = None;
-            let is_first = words.rest().len() == all;
             for (mark, phrases) in grammar {
                 for phrase in *phrases {
                     let mut rest = words;
@@ -169,6 +169,7 @@ impl<'l> Said<'l> {
                 let word = if next == "," { words.rest().trim_start_matches(',').trim() } else { next };
                 return Err(unknown(word));
             };
+            is_first &= next.starts_with('[');
             words = rest;
             self.take(caught, mark);
         }

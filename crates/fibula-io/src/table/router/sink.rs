@@ -9,7 +9,7 @@ use super::super::{ReadOptions, Value};
 use super::marks::State;
 use crate::report::Kind;
 use crate::scan::utf8;
-use crate::{Damage, Place, Report};
+use crate::{Damage, Note, Place, Report};
 use fibula::{IpPrefix, NextHopInfo};
 
 /// What a line was.
@@ -32,6 +32,7 @@ impl From<Result<(), String>> for Line {
     fn from(result: Result<(), String>) -> Self {
         match result {
             Ok(()) => Self::Used,
+            Err(what) if what == REST => Self::Told(what),
             Err(what) => Self::Unknown(what),
         }
     }
@@ -75,6 +76,8 @@ struct Table {
     report: Report,
     lines: u64,
     unknown: u64,
+    /// The lines that are left out of it, also of an explanation of marks.
+    told: u64,
     first_unknown: Option<(Place, String)>,
 }
 
@@ -86,6 +89,9 @@ impl Table {
 
 /// Why a prefix is left out all of whose routes are [candidates](State::Candidate).
 const WITHOUT_SELECTED: &str = "prefix without a selected route";
+
+/// What is told of the lines after one that is left out, which are its next hops.
+pub(in super::super) const REST: &str = "line of a route that is left out";
 
 /// The most reasons that name what they found. The others are counted as one.
 const NAMED: usize = 24;
@@ -165,6 +171,7 @@ impl<'o> Sink<'o> {
             Line::Blank => self.account.blank += 1,
             Line::Unknown(what) | Line::Told(what) => {
                 self.account.told += 1;
+                table.told += u64::from(what != REST);
                 table.unknown += u64::from(is_unknown);
                 if table.routes == 0 && table.first == Place::Line(1) {
                     table.first = place;
@@ -201,6 +208,7 @@ impl<'o> Sink<'o> {
                 report: Report::default(),
                 lines: 0,
                 unknown: 0,
+                told: 0,
                 first_unknown: None,
             });
         }
@@ -308,7 +316,12 @@ impl<'o> Sink<'o> {
         self.close();
         self.end_origins();
         builder.account = self.account;
-        self.tables.retain(|table| table.routes > 0 || table.first_unknown.is_some());
+        let is_one = |table: &Table| table.routes > 0 || table.first_unknown.is_some();
+        for table in self.tables.iter_mut().filter(|table| !is_one(table)) {
+            // What is before the first table of a text.
+            builder.notes(std::mem::take(&mut table.report.notes))?;
+        }
+        self.tables.retain(is_one);
         let names: Vec<&str> = self.tables.iter().map(|table| &*table.name).collect();
         let chosen = match self.choice.chosen(&names) {
             Ok(chosen) => chosen,
@@ -337,8 +350,11 @@ impl<'o> Sink<'o> {
                 builder.notes(table.report.notes)?;
                 table.best.finish(builder)?;
             } else {
-                let count = table.routes + table.unknown;
-                builder.notes([self.choice.left_out(&table.title, count, table.first)])?;
+                let (title, routes, first) = (&table.title, table.routes, table.first);
+                builder.notes((routes > 0).then(|| self.choice.left_out(title, routes, first)))?;
+                let what = format!("line of {} {title} that is not understood", self.choice.kind).into();
+                let note = Note { kind: Kind::LeftOut, what, count: table.told, first };
+                builder.notes((table.told > 0).then_some(note))?;
             }
         }
         Ok(())

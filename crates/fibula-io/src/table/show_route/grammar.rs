@@ -132,15 +132,15 @@ pub(in super::super) const GRAMMAR: &Grammar = &[
     (Mark::Marked, &[", ubest/mbest: ANY time", ", ubest/mbest: ANY"]),
     (Mark::Route(State::Uninstalled), &[", pending"]),
     (Mark::Table, &[", vrf NAME"]),
-    (Mark::Hop, &["via VTEP ADDR VNI NUM router-mac ANY local-interface NAME",
-        "via VTEP ADDR VNI NUM router-mac ANY", "via ADDR", "via NAME",
-        "directly connected , via NAME", "connected by VPN (advertised) , NAME"]),
-    (Mark::Named("nexthop-group"), &["via nexthop-group NAME"]),
-    (Mark::UsedHop, &["*via ADDR", "*via NAME", "**via ADDR"]),
-    (Mark::Connected, &["is directly connected", "directly connected", "is a summary"]),
-    (Mark::Nowhere("blackhole"), &["unreachable (blackhole)", "blackhole", "(recursive_blackhole)"]),
-    (Mark::Nowhere("unreachable"), &["unreachable (ICMP_unreachable)", "unreachable"]),
-    (Mark::Nowhere("prohibit"), &["unreachable (ICMP_admin-prohibited)"]),
+    (Mark::Hop, &["^via VTEP ADDR VNI NUM router-mac ANY local-interface NAME",
+        "^via VTEP ADDR VNI NUM router-mac ANY", "^via ADDR", "^via NAME",
+        "^directly connected , via NAME", "^connected by VPN (advertised) , NAME"]),
+    (Mark::Named("nexthop-group"), &["^via nexthop-group NAME"]),
+    (Mark::UsedHop, &["^*via ADDR", "^*via NAME", "^**via ADDR"]),
+    (Mark::Connected, &["^is directly connected", "^directly connected", "^is a summary"]),
+    (Mark::Nowhere("blackhole"), &["^unreachable (blackhole)", "^blackhole", "(recursive_blackhole)"]),
+    (Mark::Nowhere("unreachable"), &["^unreachable (ICMP_unreachable)", "^unreachable"]),
+    (Mark::Nowhere("prohibit"), &["^unreachable (ICMP_admin-prohibited)"]),
     (Mark::Is(State::Resolved), &["(recursive)"]),
     (Mark::Is(State::Backup), &["(!)"]),
     (Mark::Is(State::Conditional), &["(>)"]),
@@ -160,7 +160,7 @@ pub(in super::super) const LEGEND: &str = "access address agent away alt admin a
     local martian metric mobile mpls mroute multicast nat network next nexthop nhrp nssa null odr offload \
     omp openfabric ospf ospfv3 other outside overrides override path per-user periodic pfr policy prefix \
     prefixes queued redirect registered registration rejected remnant replicated rip route router routes rpl selected service set sharp stale \
-    static subnet subscriber summary suppressed system table talk to traffic engineering trapped tunnel type \
+    static subnet subscriber summary suppressed system table table-direct talk to traffic engineering trapped tunnel type \
     type1 type2 unicast unreachable user vnc vnc-direct vpn vpnv4 vrf vxlan with babel pbr nhg iar pim unknown by \
     codes status suppressed damped dampened history valid i-internal e-external c-confed l-local \
     a-aggregate r-redist i-injected s-suppressed x-deleted s-stale d-dampened h-history *-valid >-best igp \
@@ -184,9 +184,13 @@ pub(in super::super) fn legend(text: &str) -> Option<Line> {
         return None;
     }
     let words = text.split(is_end).map(|word| word.trim_end_matches(':')).filter(|word| !word.is_empty());
-    let mut unknown_words = words.clone().filter(|word| !is_known(word));
-    let Some(first) = unknown_words.next() else { return Some(Line::Aside) };
+    let unknown_words = words.clone().filter(|word| !is_known(word));
+    let unknown_words: Vec<&str> = unknown_words.collect();
+    let first = unknown_words.join(" ");
+    if first.is_empty() {
+        return Some(Line::Aside);
+    }
     // Two thirds known: an explanation, with something new in it.
-    let (unknown_count, all) = (1 + unknown_words.count(), words.count());
-    (3 * unknown_count <= all).then(|| Line::Told(format!("{} in the explanation of codes", unknown(first))))
+    let (unknown_count, all) = (unknown_words.len(), words.count());
+    (3 * unknown_count <= all).then(|| Line::Told(format!("{} in the explanation of codes", unknown(&first))))
 }

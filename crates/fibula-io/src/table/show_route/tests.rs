@@ -263,7 +263,7 @@ fn what_is_not_understood_is_told() {
     let (routes, notes) = told(text);
     assert_eq!(routes, ["10.0.0.0/8 dev a", "10.3.0.0/16 dev a", "10.5.0.0/16 dev a", "10.6.0.0/16 dev a"]);
     let told = [
-        "1 unknown mark \"quantum\" in the explanation of codes",
+        "1 unknown mark \"quantum teleport\" in the explanation of codes",
         "1 unknown mark \"??\"",
         "1 unknown mark \"is\"",
         "1 10.4.0.7/16 has bits set after its length (host bits)",
