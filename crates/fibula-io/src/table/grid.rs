@@ -27,7 +27,14 @@ mod grids;
 
 pub(super) use grids::GRIDS;
 
-pub(super) const LAYOUT: Layout = layout(|line| of(line).is_some_and(|(grid, _)| !grid.is_of_kernel));
+pub(super) const LAYOUT: Layout = layout(|line| {
+    let is_block = || {
+        utf8(line).is_ok_and(|line| {
+            line.trim_start().starts_with("Destination ") && line.contains(" PrefixLength :")
+        })
+    };
+    of(line).is_some_and(|(grid, _)| !grid.is_of_kernel) || is_block()
+});
 pub(super) const NETSTAT: Layout = layout(|line| of(line).is_some_and(|(grid, _)| grid.is_of_kernel));
 
 const fn layout(is_line: fn(&[u8]) -> bool) -> Layout {
@@ -83,7 +90,13 @@ fn of(line: &[u8]) -> Option<(&'static Grid, Vec<usize>)> {
     GRIDS.iter().find_map(|grid| Some((grid, grid.offsets(line)?)))
 }
 
+/// What the blocks of `display ipv6 routing-table` of VRP hold, without effect.
+const OF_BLOCK: [&str; 7] =
+    ["Preference", "Cost", "Protocol", "RelayNextHop", "TunnelID", "NeighbourID", "Label"];
+
 struct Reading {
+    /// The destination and the next hop of the block that is read.
+    block: (Option<IpAddr>, Option<IpAddr>),
     grid: Option<(&'static Grid, Vec<usize>)>,
     mask_host_bits: bool,
     /// The family of `default`.
@@ -95,8 +108,13 @@ fn read(blocks: &mut Lines<'_>, options: &ReadOptions, builder: &mut Builder) ->
     const USUAL: &[&str] = &["trust-vr", "Public", "Base", "_public_", "default/base", "default"];
     let choice = Choice { usual: USUAL, ..Choice::of_vrf(options.vrf.as_deref()) };
     let mut sink = Sink::new(options, choice);
-    let mut reading =
-        Reading { grid: None, mask_host_bits: options.mask_host_bits, is_ipv6: false, is_skipping: false };
+    let mut reading = Reading {
+        block: (None, None),
+        grid: None,
+        mask_host_bits: options.mask_host_bits,
+        is_ipv6: false,
+        is_skipping: false,
+    };
     sink.each_line(blocks, builder, |sink, place, line| reading.line(sink, place, line))?;
     sink.finish(builder)
 }
@@ -123,6 +141,13 @@ impl Reading {
         }
         if let Some(line) = self.heading(sink, text) {
             return line;
+        }
+        if is_of_block(text) {
+            let result = self.block(sink, place, text);
+            if result.is_err() {
+                sink.close();
+            }
+            return result.into();
         }
         let Some((grid, offsets)) = self.grid.take() else {
             return Line::Unknown(unknown(text.split_ascii_whitespace().next().unwrap_or_default()));
@@ -168,6 +193,48 @@ impl Reading {
             sink.table(caught.name.unwrap_or_default(), "");
         }
         Some(Line::Aside)
+    }
+
+    /// Reads a line of a block: `NextHop : fe80::1 Preference : 60`.
+    fn block(&mut self, sink: &mut Sink<'_>, place: Place, text: &str) -> Result<(), String> {
+        let mut words = Words::new(text);
+        while let Some(name) = words.next() {
+            words.phrase(":").ok_or_else(|| unknown(name))?;
+            let value = words.next().unwrap_or_default();
+            match name {
+                "Destination" => {
+                    sink.close();
+                    self.block = (Some(words::address(value).ok_or_else(|| unknown(value))?), None);
+                }
+                "PrefixLength" => {
+                    let destination = self.block.0.ok_or_else(|| unknown(name))?;
+                    let len = value.parse().map_err(|_| unknown(value))?;
+                    let mut route =
+                        Route::new(place, scan::prefix_of(destination, len, self.mask_host_bits)?);
+                    route.state = State::Uninstalled;
+                    sink.open(route);
+                }
+                "NextHop" => self.block.1 = Some(words::address(value).ok_or_else(|| unknown(value))?),
+                "Interface" => {
+                    let address = self.block.1.filter(|address| !address.is_unspecified());
+                    let hop = match nowhere(value) {
+                        Some(kind) => Some(super::hops::Hop::nowhere(kind)),
+                        None => super::hops::Hop::through(address, Some(value), None),
+                    };
+                    let route = sink.route().ok_or_else(|| unknown(name))?;
+                    route.hops.extend(hop.map(|hop| (hop, State::Used)));
+                }
+                "Flags" if value.chars().all(|flag| "RDTB".contains(flag)) => {
+                    let route = sink.route().ok_or_else(|| unknown(name))?;
+                    if value.contains('D') {
+                        route.state = State::Used;
+                    }
+                }
+                _ if OF_BLOCK.contains(&name) => {}
+                _ => return Err(unknown(if name == "Flags" { value } else { name })),
+            }
+        }
+        Ok(())
     }
 
     /// Takes a further next hop of the open route.
@@ -229,6 +296,14 @@ impl Reading {
         }
         Some((IpAddr::from(octets), len.unwrap_or(8 * count as u8)))
     }
+}
+
+/// Returns whether a line is one of a block, by its first name.
+fn is_of_block(text: &str) -> bool {
+    let names = ["Destination", "NextHop", "Interface"].iter().chain(&OF_BLOCK);
+    let is_one =
+        |name: &&str| text.strip_prefix(*name).is_some_and(|rest| rest.trim_start().starts_with(": "));
+    { names }.any(is_one)
 }
 
 /// What the words of a line say.

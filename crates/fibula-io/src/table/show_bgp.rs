@@ -1,4 +1,5 @@
-//! `show ip bgp` of FRR, Cisco (IOS, IOS XE, IOS XR, NX-OS) and Arista EOS as text.
+//! `show ip bgp` of FRR, Cisco (IOS, IOS XE, IOS XR, NX-OS) and Arista EOS as text, and `bgpctl show
+//! rib` of OpenBGPD.
 //!
 //! ```text
 //!    Network          Next Hop            Metric LocPrf Weight Path
@@ -67,20 +68,40 @@ pub(super) const HEADINGS: &Grammar = &[
         "NAME NAME NUM AGE NAME", "Can't find neighbor ADDR in VRF NAME", "BGP main routing table"]),
 ];
 
+/// The columns of OpenBGPD, of all versions.
+const OPENBGPD: [&str; 3] = [
+    "flags vs destination gateway lpref med aspath origin",
+    "flags ovs destination gateway lpref med aspath origin",
+    "flags destination gateway lpref med aspath origin",
+];
+
 /// Where the columns are.
 #[derive(Clone, Copy, Debug)]
 struct Columns {
     next_hop: usize,
     /// Where AS paths begin, if the columns are kept apart.
     path: Option<usize>,
-    /// Whether routes have the router that they are from, and no marks.
-    has_from: bool,
+    kind: Kind,
+}
+
+/// How a route is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    /// Marks, network, next hop, numbers, path.
+    Marked,
+    /// `advertised-routes` of IOS XR: the router that a route is from, and no marks.
+    From,
+    /// OpenBGPD: flags, validation, network, next hop, two numbers, path.
+    OpenBgpd,
 }
 
 impl Columns {
     /// Returns the columns that a line names.
     fn of(line: &str) -> Option<Self> {
         let words = Words::new(line);
+        if OPENBGPD.iter().any(|phrase| words.whole(phrase).is_some()) {
+            return Some(Self { next_hop: 0, path: None, kind: Kind::OpenBgpd });
+        }
         let next = if line.contains("Next-hop") { "Next-hop" } else { "Next Hop" };
         let phrases = [
             "Metric LocPrf Weight Path",
@@ -96,7 +117,7 @@ impl Columns {
         Some(Self {
             next_hop: line.find(next)?,
             path: path.filter(|_| !is_narrow),
-            has_from: found.contains("From"),
+            kind: if found.contains("From") { Kind::From } else { Kind::Marked },
         })
     }
 }
@@ -161,8 +182,8 @@ impl Reading {
             self.is_vpn = true;
             return Line::Unknown(OF_VPN.into());
         }
-        let is_legend =
-            text.contains(" codes:") || text.starts_with("Status") || text.starts_with("AS Path Attributes");
+        let begins = ["flags:", "origin", "aspa ", "Status", "AS Path Attributes"];
+        let is_legend = text.contains(" codes:") || begins.iter().any(|begin| text.starts_with(begin));
         if is_rule(text) || is_prompt(text) {
             return Line::Aside;
         }
@@ -184,6 +205,9 @@ impl Reading {
         columns: Columns,
         line: &str,
     ) -> Result<(), String> {
+        if columns.kind == Kind::OpenBgpd {
+            return self.openbgpd(sink, place, line);
+        }
         let text = line.trim_end();
         let first = || unknown(text.split_ascii_whitespace().next().unwrap_or_default());
         let Broken { marks, mut next_hop } = match self.broken.take() {
@@ -226,7 +250,7 @@ impl Reading {
             self.broken = Some(Broken { marks, next_hop });
             return Ok(());
         }
-        let as_path = if columns.has_from {
+        let as_path = if columns.kind == Kind::From {
             let from = words.next().unwrap_or_default();
             if words::address(from).is_none() && from != "Local" {
                 return Err(unknown(from));
@@ -237,18 +261,63 @@ impl Reading {
         } else {
             path_of(text, columns, words)?
         };
-        let is_best = marks.contains('>') || columns.has_from;
+        let state = match marks.find('>') {
+            Some(at) if marks[..at].contains('r') => State::Uninstalled,
+            Some(_) => State::Used,
+            None if columns.kind == Kind::From => State::Used,
+            None => State::Candidate,
+        };
+        self.offer(sink, place, state, (prefix, next_hop, as_path));
+        Ok(())
+    }
+
+    /// Reads a line of `bgpctl show rib`.
+    fn openbgpd(&mut self, sink: &mut Sink<'_>, place: Place, line: &str) -> Result<(), String> {
+        let mut words = Words::new(line);
+        let (mut flags, mut validity) = ("", "");
+        let prefix = loop {
+            if let Some(prefix) = words::prefix(&mut words, |_| None, sink.options.mask_host_bits) {
+                break prefix?;
+            }
+            let word = words.next().unwrap_or_default();
+            let are_flags =
+                flags.is_empty() && validity.is_empty() && word.chars().all(|c| "*>IAESm@-".contains(c));
+            match word {
+                _ if are_flags && !word.is_empty() => flags = word,
+                _ if validity.is_empty() && !word.is_empty() && word.chars().all(|c| "NV!?-".contains(c)) => {
+                    validity = word;
+                }
+                _ => return Err(unknown(word)),
+            }
+        };
+        let hop = words.next().unwrap_or_default();
+        let next_hop = Some(words::address(hop).ok_or_else(|| unknown(hop))?);
+        words.phrase("NUM NUM").ok_or_else(|| unknown(words.peek().unwrap_or_default()))?;
+        let (path, code) = words.rest().rsplit_once(' ').unwrap_or(("", words.rest()));
+        if !matches!(code, "i" | "e" | "?") {
+            return Err(unknown(code));
+        }
+        let state = if flags.contains('>') { State::Used } else { State::Candidate };
+        let as_path = Some(as_path(&with_commas(path))?);
+        self.offer(sink, place, state, (prefix, next_hop, as_path));
+        Ok(())
+    }
+
+    /// Takes a route: its prefix, its next hop and its path.
+    fn offer(
+        &self,
+        sink: &mut Sink<'_>,
+        place: Place,
+        state: State,
+        (prefix, next_hop, as_path): (IpPrefix, Option<IpAddr>, Option<Vec<Vec<u32>>>),
+    ) {
+        let is_best = state == State::Used;
         let route = bgp::Route { prefix, is_best, next_hop, as_path, communities: Vec::new(), peer: None };
         let mut found = Route::new(place, prefix);
-        found.state = match marks.find('>') {
-            Some(at) if marks[..at].contains('r') => State::Uninstalled,
-            _ if is_best => State::Used,
-            _ => State::Candidate,
-        };
+        found.state = state;
         found.origin = origin(route.as_path.as_ref(), self.local_as).ok();
         found.value = Some(value(route, sink.options.value, self.local_as));
         sink.open(found);
-        Ok(())
     }
 }
 
@@ -375,6 +444,37 @@ mod tests {
         assert_eq!(routes(&of(&vrf("red", "192.0.2.9"), None).unwrap()), ["10.0.0.0/8 192.0.2.9"]);
         let error = of(&text, Some("blue")).unwrap_err().to_string();
         assert_eq!(error, "memory, line 1: no VRF blue (there are default, red)");
+    }
+
+    #[test]
+    fn openbgpd_and_the_advertised_routes_of_ios_xr() {
+        let text = b"flags: * = Valid, > = Selected, I = via IBGP, A = Announced,\n       S = Stale, E = Error\n\
+            origin validation state: N = not-found, V = valid, ! = invalid\norigin: i = IGP, e = EGP, ? = Incomplete\n\n\
+            flags  vs destination          gateway          lpref   med aspath origin\n\
+            *>    N-? 192.0.2.0/24         198.51.100.1       100     0 64500 64501 i\n\
+            *     N-? 192.0.2.0/24         198.51.100.2       100     0 64502 64501 i\n\
+            AI*>  N-? 2001:db8::/32        ::                 100     0 i\n";
+        let loaded = parse(text, &ReadOptions::default()).unwrap();
+        assert_eq!((loaded.format, loaded.report.notes.len()), (Format::ShowBgp, 0), "{:?}", loaded.report);
+        assert_eq!(routes(&loaded), ["192.0.2.0/24 198.51.100.1", "2001:db8::/32 connected"]);
+        let text = b"Network            Next Hop        From            AS Path\n\
+            Route Distinguisher: 64500:1 (default for vrf RED)\n\
+            0.0.0.0/0          192.0.2.9       192.0.2.1       64500 64501i\n\
+            10.0.0.0/8         192.0.2.9       Local           64500?\n\nProcessed 2 prefixes, 2 paths\n";
+        let options = ReadOptions { value: Value::OriginAs, ..Default::default() };
+        assert_eq!(routes(&parse(text, &options).unwrap()), ["0.0.0.0/0 64501", "10.0.0.0/8 64500"]);
+    }
+
+    #[test]
+    fn networks_that_begin_with_letters_of_marks_and_failures_of_the_rib() {
+        let text = format!(
+            "{HEAD}*> fd00:1::/48      2001:db8::1                             0 64501 i\n\
+             r> 10.0.0.0/8       192.0.2.2                0             0 64501 i\n\
+             *> 10.1.0.0/16      192.0.2.2                0             0 64501 i\n"
+        );
+        let loaded = parse(text.as_bytes(), &ReadOptions::default()).unwrap();
+        assert_eq!(routes(&loaded), ["10.1.0.0/16 192.0.2.2", "fd00:1::/48 2001:db8::1"]);
+        assert_eq!(loaded.report.notes[0].what, "route that is not in the forwarding table");
     }
 
     #[test]

@@ -33,7 +33,7 @@ use crate::{Damage, Place};
 use fibula::IpPrefix;
 use std::net::Ipv4Addr;
 
-mod grammar;
+pub(super) mod grammar;
 
 pub(super) use grammar::legend;
 use grammar::{CODES, DIALECTS, Dialect, ENTRY, GRAMMAR, HEADINGS};
@@ -91,17 +91,18 @@ impl Reading {
             self.in_legend = false;
             return Line::Blank;
         }
-        if let Some(line) = self.heading(sink, text) {
-            self.broken = None;
-            return line;
-        }
-        if self.in_legend {
-            if let Some(line) = legend(text) {
+        let head = if text.contains("subnetted") { Ok(None) } else { self.head(text) };
+        if matches!(head, Ok(None)) {
+            if let Some(line) = self.heading(sink, text) {
+                self.broken = None;
                 return line;
             }
-            self.in_legend = false;
+            if let Some(line) = self.in_legend.then(|| legend(text)).flatten() {
+                return line;
+            }
         }
-        match self.head(text) {
+        self.in_legend = false;
+        match head {
             Ok(Some(head)) => match self.route(sink, place, head) {
                 Ok(()) => Line::Used,
                 Err(what) => {

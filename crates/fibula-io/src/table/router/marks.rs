@@ -160,9 +160,10 @@ impl<'l> Said<'l> {
                         Some(_) => continue,
                         None => rest.phrase(phrase),
                     };
-                    let is_longer =
-                        found.is_none_or(|(longest, ..)| rest.rest().len() < longest.rest().len());
-                    found = caught.filter(|_| is_longer).map(|caught| (rest, caught, *mark)).or(found);
+                    let Some(caught) = caught else { continue };
+                    if found.is_none_or(|(longest, ..)| rest.rest().len() < longest.rest().len()) {
+                        found = Some((rest, caught, *mark));
+                    }
                 }
             }
             let Some((rest, caught, mark)) = found else {

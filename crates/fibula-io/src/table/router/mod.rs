@@ -10,4 +10,6 @@ pub(super) mod sink;
 pub(super) mod words;
 
 #[cfg(test)]
+mod page;
+#[cfg(test)]
 mod tests;

@@ -29,12 +29,12 @@ pub(in super::super) struct Words<'l> {
 
 impl<'l> Words<'l> {
     pub(in super::super) fn new(line: &'l str) -> Self {
-        Self { rest: line.trim_start() }
+        Self { rest: line.trim() }
     }
 
     /// Returns what has not been read.
     pub(in super::super) fn rest(&self) -> &'l str {
-        self.rest.trim_end()
+        self.rest
     }
 
     /// Returns the next token without reading it.
@@ -49,6 +49,12 @@ impl<'l> Words<'l> {
             if part == "..." {
                 words.rest = "";
                 break;
+            }
+            // Most phrases fail here, before a token is cut off.
+            let literal =
+                part.find(|c: char| c.is_ascii_uppercase() || "([{".contains(c)).unwrap_or(part.len());
+            if !words.rest.starts_with(&part[..literal]) {
+                return None;
             }
             caught.part(part, words.next()?)?;
         }

@@ -7,22 +7,25 @@ use crate::scan;
 
 /// What one family of programs means by its codes and marks.
 pub(in super::super) struct Dialect {
+    /// The programs that write so.
+    #[cfg_attr(not(test), allow(dead_code, reason = "only the page of the layouts names them"))]
+    pub(in super::super) programs: &'static str,
     /// Whether the beginning of a text is of this dialect.
     pub(super) is_of: fn(&[u8]) -> bool,
     /// Codes that say more than where a route came from.
-    pub(super) codes: &'static [(&'static str, State)],
+    pub(in super::super) codes: &'static [(&'static str, State)],
     /// Marks beside the codes, and what they say of the next hop.
-    pub(super) marks: &'static [(char, State)],
+    pub(in super::super) marks: &'static [(char, State)],
     /// The state of a route without the mark `>`, and of a next hop without a mark.
-    pub(super) unmarked: (State, State),
+    pub(in super::super) unmarked: (State, State),
     /// Whether lines of free text follow next hops.
     pub(super) has_comments: bool,
 }
 
 /// The first that a text is of is its dialect.
 pub(in super::super) const DIALECTS: [Dialect; 3] = [
-    // FRR, VyOS, EdgeOS, Quagga.
     Dialect {
+        programs: "FRR, VyOS, EdgeOS and Quagga",
         is_of: |text| {
             memchr::memmem::find(text, b"> - selected route").is_some()
                 || scan::lines(text).any(|(_, line)| matches!(line, [b'A'..=b'z', b'>', ..]))
@@ -40,8 +43,8 @@ pub(in super::super) const DIALECTS: [Dialect; 3] = [
         unmarked: (State::Candidate, State::Uninstalled),
         has_comments: false,
     },
-    // Gaia.
     Dialect {
+        programs: "Gaia",
         is_of: |text| memchr::memmem::find(text, b"Kernel Remnant").is_some(),
         codes: &[
             ("H", State::Candidate),
@@ -56,6 +59,7 @@ pub(in super::super) const DIALECTS: [Dialect; 3] = [
     // Cisco, Arista and those after them: `*` is a candidate for the default route, `+` a route of
     // another VRF, `%`, `&` and `p` what another program has changed.
     Dialect {
+        programs: "Cisco, Arista and all others",
         is_of: |_| true,
         codes: &[],
         marks: &[
@@ -166,7 +170,7 @@ pub(in super::super) const LEGEND: &str = "access address agent away alt admin a
     a-aggregate r-redist i-injected s-suppressed x-deleted s-stale d-dampened h-history *-valid >-best igp \
     incomplete rib-failure rt-filter rib-compressed additional-path best-external backup-path secondary \
     validation invalid found not multipath best2 attributes or-id originator id c-lst cluster list ll head \
-    contributing stale removed nexthop's unsorted deleted as announce-nh-self validated failed reserved rpki \
+    contributing stale removed nexthop's unsorted deleted as announce-nh-self announced error flags via vs selected state not-found aspa validation not-valid validated failed reserved rpki \
     installed up down of l2 l3 overlay direct dia connect loose ecmp active and * + - = > % & ? ! # ~ 1 2 3 :";
 
 /// Returns what a line of explanations is; `None` if it is none.
