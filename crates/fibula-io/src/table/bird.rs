@@ -63,8 +63,12 @@ pub(super) const MARKS: &Grammar = &[
 ];
 
 /// What the attributes of `all` begin with.
-pub(super) const ATTRIBUTES: [&str; 18] = [
+pub(super) const ATTRIBUTES: [&str; 22] = [
     "Type:",
+    "bgp_",
+    "ospf_",
+    "babel_",
+    "rip_",
     "BGP.",
     "OSPF.",
     "RIP.",

@@ -19,20 +19,21 @@
 //! The VRF `default` is read, or the one that is asked for, or the only one. A text without headings
 //! of VRFs does not name its VRF.
 
-use super::ReadOptions;
 use super::bgp::{self, origin, value};
 use super::bgpdump::as_path;
 use super::builder::Builder;
+use super::hops::{self, Hop};
 use super::layouts::{Layout, Lines, Looks, Reader};
 use super::named::Choice;
 use super::router::marks::{Grammar, Mark, State, unknown, whole};
 use super::router::sink::{Line, Route, Sink};
 use super::router::words::{self, Words};
 use super::show_route::{class, is_prompt, is_rule, legend};
+use super::{ReadOptions, Value};
 use crate::scan::{self, utf8};
 use crate::{Damage, Place};
-use fibula::IpPrefix;
-use std::net::{IpAddr, Ipv4Addr};
+use fibula::{IpPrefix, NextHopInfo};
+use std::net::Ipv4Addr;
 
 pub(super) const LAYOUT: Layout = Layout {
     looks: Looks::Router(|line| {
@@ -59,7 +60,8 @@ pub(super) const HEADINGS: &Grammar = &[
         "Router identifier ADDR , local AS number NUM",
         "BGP router identifier ADDR , local AS number NUM",
         "Default local pref NUM , local AS NUM", "BGP generic scan interval NUM secs",
-        "BGP scan interval NUM secs", "BGP table state: NAME", "Table ID: ANY",
+        "BGP scan interval NUM secs", "BGP table state: NAME", "BGP VRF NAME , state: NAME", "BGP Route Distinguisher: ANY", "VRF ID: ANY",
+"Route Distinguisher Version: NUM", "Table ID: ANY",
         "Table ID: ANY RD version: NUM", "BGP main routing table version NUM",
         "BGP NSR Initial initsync version NUM (Reached)", "BGP NSR/ISSU Sync-Group versions ANY",
         "Non-stop routing is enabled", "BGP table nexthop route policy:", "Dampening enabled",
@@ -106,6 +108,7 @@ impl Columns {
         let phrases = [
             "Metric LocPrf Weight Path",
             "Metric LocPref Weight Path",
+            "Metric AIGP LocPref Weight Path",
             "From AS Path",
             "Metric Weight Path",
             "Path",
@@ -125,7 +128,7 @@ impl Columns {
 /// A route whose line ended early.
 struct Broken {
     marks: String,
-    next_hop: Option<IpAddr>,
+    next_hop: Option<NextHopInfo>,
 }
 
 struct Reading {
@@ -242,7 +245,12 @@ impl Reading {
         if next_hop.is_none()
             && let Some(hop) = words.next()
         {
-            next_hop = Some(words::address(hop).ok_or_else(|| unknown(hop))?);
+            // Peers without addresses are the interface's.
+            let is_device = || Words::new(hop).whole("NAME").is_some();
+            let address = words::address(hop);
+            let hop = Hop::through(address, Some(hop).filter(|_| address.is_none() && is_device()), None)
+                .ok_or_else(|| unknown(hop))?;
+            next_hop = Some(hop.info);
         }
         let prefix = self.prefix.ok_or_else(first)?;
         if next_hop.is_none() || words.peek().is_none() {
@@ -291,7 +299,8 @@ impl Reading {
             }
         };
         let hop = words.next().unwrap_or_default();
-        let next_hop = Some(words::address(hop).ok_or_else(|| unknown(hop))?);
+        let address = words::address(hop).ok_or_else(|| unknown(hop))?;
+        let next_hop = Hop::through(Some(address), None, None).map(|hop| hop.info);
         words.phrase("NUM NUM").ok_or_else(|| unknown(words.peek().unwrap_or_default()))?;
         let (path, code) = words.rest().rsplit_once(' ').unwrap_or(("", words.rest()));
         if !matches!(code, "i" | "e" | "?") {
@@ -309,14 +318,26 @@ impl Reading {
         sink: &mut Sink<'_>,
         place: Place,
         state: State,
-        (prefix, next_hop, as_path): (IpPrefix, Option<IpAddr>, Option<Vec<Vec<u32>>>),
+        (prefix, hop, as_path): (IpPrefix, Option<NextHopInfo>, Option<Vec<Vec<u32>>>),
     ) {
         let is_best = state == State::Used;
+        let (next_hop, device) = match hop {
+            Some(NextHopInfo::Gateway { address, interface }) => (address, interface),
+            _ => (None, None),
+        };
         let route = bgp::Route { prefix, is_best, next_hop, as_path, communities: Vec::new(), peer: None };
         let mut found = Route::new(place, prefix);
         found.state = state;
         found.origin = origin(route.as_path.as_ref(), self.local_as).ok();
-        found.value = Some(value(route, sink.options.value, self.local_as));
+        found.value = Some(match (device, sink.options.value) {
+            (Some(device), Value::NextHop | Value::NextHops) => {
+                let hops = Vec::from_iter(Hop::through(None, Some(&device), None));
+                hops::offer(&hops, sink.options.value)
+                    .map(|offer| offer.value)
+                    .ok_or("route without a next hop")
+            }
+            (_, wanted) => value(route, wanted, self.local_as),
+        });
         sink.open(found);
     }
 }
@@ -470,10 +491,14 @@ mod tests {
         let text = format!(
             "{HEAD}*> fd00:1::/48      2001:db8::1                             0 64501 i\n\
              r> 10.0.0.0/8       192.0.2.2                0             0 64501 i\n\
-             *> 10.1.0.0/16      192.0.2.2                0             0 64501 i\n"
+             *> 10.1.0.0/16      192.0.2.2                0             0 64501 i\n\
+             *> 10.2.0.0/16      swp51                    0             0 64501 i\n"
         );
         let loaded = parse(text.as_bytes(), &ReadOptions::default()).unwrap();
-        assert_eq!(routes(&loaded), ["10.1.0.0/16 192.0.2.2", "fd00:1::/48 2001:db8::1"]);
+        assert_eq!(
+            routes(&loaded),
+            ["10.1.0.0/16 192.0.2.2", "10.2.0.0/16 dev swp51", "fd00:1::/48 2001:db8::1"]
+        );
         assert_eq!(loaded.report.notes[0].what, "route that is not in the forwarding table");
     }
 

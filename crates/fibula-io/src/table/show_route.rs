@@ -132,7 +132,7 @@ impl Reading {
         let words = Words::new(text);
         if let Some((before, rest)) = text.split_once("Codes:") {
             self.in_legend = true;
-            let is_known = ["", "Origin ", "Type ", "Status "].contains(&before);
+            let is_known = ["", "Origin ", "Type ", "Status ", "Source "].contains(&before);
             return if is_known { legend(rest) } else { Some(Line::Told(unknown(before.trim()))) };
         }
         if let Some(caught) = words

@@ -28,9 +28,15 @@ const VRP_PROTOCOLS: super::Role = Of(&[
     "O_ASE", "O_ASE2", "O_NSSA", "Unr", "UNR", "VPN", "O_INTRA", "O_INTER",
 ]);
 
+#[rustfmt::skip]
+const COMWARE_PROTOCOLS: super::Role = Of(&[
+    "Direct", "Static", "O_INTRA", "O_INTER", "O_ASE", "O_ASE1", "O_ASE2", "O_NSSA", "O_NSSA1", "O_NSSA2",
+    "IS_L1", "IS_L2", "BGP", "RIP",
+]);
+
 /// The first that a line of names fits is its grid.
 #[rustfmt::skip]
-pub(in super::super) static GRIDS: [Grid; 13] = [
+pub(in super::super) static GRIDS: [Grid; 14] = [
     Grid {
         program: "`route -n` and `netstat -rn` of Linux",
         columns: &[
@@ -139,6 +145,18 @@ pub(in super::super) static GRIDS: [Grid; 13] = [
                 "Proto: Protocol Pre: Preference", "Destinations : NUM Routes : NUM"]),
             (Mark::Table, &["Routing Tables: NAME", "Routing Table : NAME", "Routing Table: NAME",
                 "Routing Tables : NAME"]),
+        ],
+        ..PLAIN
+    },
+    Grid {
+        program: "Comware `display ip routing-table`",
+        columns: &[
+            ("Destination/Mask", Network, false), ("Proto", COMWARE_PROTOCOLS, false), ("Pre", NUMBER, false),
+            ("Cost", NUMBER, false), ("NextHop", Gateway, false), ("Interface", Device, false),
+        ],
+        lines: &[
+            (Mark::Nothing, &["Destinations : NUM Routes : NUM", "Summary count : NUM"]),
+            (Mark::Table, &["Routing Tables: NAME", "Routing Table: NAME"]),
         ],
         ..PLAIN
     },

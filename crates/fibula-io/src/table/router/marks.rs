@@ -92,7 +92,8 @@ pub(in super::super) fn whole<'l>(words: Words<'l>, grammar: &Grammar) -> Option
 }
 
 /// The words that routers write in brackets or after a next hop, in all of their layouts.
-pub(in super::super) const KINDS: [(&str, &str); 14] = [
+pub(in super::super) const KINDS: [(&str, &str); 15] = [
+    ("Null", "blackhole"),
     ("blackhole", "blackhole"),
     ("unreachable", "unreachable"),
     ("prohibit", "prohibit"),
@@ -184,7 +185,9 @@ impl<'l> Said<'l> {
                 if let Some(kind) = caught.name.filter(|_| caught.address.is_none()).and_then(nowhere) {
                     self.value = Some(kind.to_owned());
                 }
-                (self.address, self.has_hop) = (caught.address.or(self.address), true);
+                // `via ::` is a network that is connected.
+                let address = caught.address.filter(|address| !address.is_unspecified());
+                (self.address, self.has_hop) = (address.or(self.address), true);
                 self.device = caught.name.or(self.device);
                 if mark == Mark::UsedHop {
                     self.state = self.state.or(Some(State::Used));

@@ -139,10 +139,8 @@ impl<'l> Caught<'l> {
             part[1..part_end].split('_').try_for_each(|part| self.part(part, words.next()?))?;
             return words.rest().is_empty().then_some(());
         }
-        let names = ["ADDR", "PREFIX", "NAME", "NUM", "AGE", "ANY"];
-        let found = names.into_iter().find_map(|name| Some((name, part.split_once(name)?)));
-        let Some((name, (before, after))) = found else { return (part == token).then_some(()) };
-        let text = token.strip_prefix(before)?.strip_suffix(after)?;
+        let Some((name, at)) = name_in(part) else { return (part == token).then_some(()) };
+        let text = token.strip_prefix(&part[..at])?.strip_suffix(&part[at + name.len()..])?;
         match name {
             "ADDR" => _ = self.address.get_or_insert(address(text)?),
             "PREFIX" if is_prefix(text) => _ = self.prefix.get_or_insert(text),
@@ -154,6 +152,17 @@ impl<'l> Caught<'l> {
         }
         Some(())
     }
+}
+
+/// Returns the name in a part of a phrase, and where it begins.
+fn name_in(part: &str) -> Option<(&'static str, usize)> {
+    const NAMES: [&str; 6] = ["ADDR", "PREFIX", "NAME", "NUM", "AGE", "ANY"];
+    // The search of `str` would take longer than all else.
+    let capitals = part.bytes().enumerate().filter(|(_, byte)| byte.is_ascii_uppercase());
+    { capitals }.find_map(|(at, _)| {
+        let name = NAMES.into_iter().find(|name| part.as_bytes()[at..].starts_with(name.as_bytes()))?;
+        Some((name, at))
+    })
 }
 
 /// Reads an address without its zone or VRF (`fe80::1%eth0`).

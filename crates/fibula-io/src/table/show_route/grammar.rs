@@ -90,7 +90,10 @@ pub(in super::super) const HEADINGS: &Grammar = &[
         "VRF name: NAME", "[VRF:_NAME]", "Routing Table: NAME", "Routing table for VRF=ANY",
         "IP Route Table for VRF NAME", "IPv6 Routing Table for VRF NAME",
         "IPv6 Routing Table - NAME - NUM entries"]),
-    (Mark::Nothing, &["IPv6 Routing Table - NUM entries", "IP Route Table",
+    (Mark::Nothing, &["IPv6 Routing Table - NUM entries", "IP Route Table", "IPv6 Routing Table",
+        "Displaying NUM of NUM IPv6 routing table entries",
+        "Displaying NUM of NUM IP routing table entries",
+        "'*' denotes best ucast next-hop '**' denotes best mcast next-hop",
         "Displaying ipv4 routes selected for forwarding",
         "Displaying ipv6 routes selected for forwarding", "Gateway of last resort is not set",
         "Gateway of last resort is ADDR to network ANY",
@@ -128,16 +131,17 @@ pub(in super::super) const GRAMMAR: &Grammar = &[
         ", label ANY", ", seg6local ANY", ", seg6 ANY", ", src ADDR", ", dst ADDR", ", tag NUM",
         ", metric NUM", ", cost NUM", ", age NUM", ", backup ANY",
         ", Static Interface GRE tunnel index NUM", ", AGE , static", ", AGE , direct",
-        ", AGE , local", ", AGE , hsrp", ", AGE , am", ", bgp-ANY , internal",
+        ", AGE , local", ", AGE , hsrp", ", AGE , am", ", AGE , hmm", ", AGE , vrrp", ", AGE , broadcast", ", bgp-ANY , internal",
         ", bgp-ANY , external", ", bgp-ANY , discard", ", eigrp-ANY , internal",
         ", eigrp-ANY , external", ", isis-ANY , L1", ", isis-ANY , L2", ", ospf-ANY , intra", ", ospf-ANY , inter", ", ospf-ANY , type-1",
 ", ospf-ANY , type-2", ", ospf-ANY , nssa type-1", ", ospf-ANY , nssa type-2", ", ospf-ANY , discard", ", ospfv3-ANY , intra", ", ospfv3-ANY , inter", ", ospfv3-ANY , type-1", ", ospfv3-ANY , type-2",
         ", rip-ANY , rip", ", AGE ago", ", AGE"]),
     (Mark::Marked, &[", ubest/mbest: ANY time", ", ubest/mbest: ANY"]),
     (Mark::Route(State::Uninstalled), &[", pending"]),
+    (Mark::Route(State::Conditional), &["tunneled"]),
     (Mark::Table, &[", vrf NAME"]),
     (Mark::Hop, &["^via VTEP ADDR VNI NUM router-mac ANY local-interface NAME",
-        "^via VTEP ADDR VNI NUM router-mac ANY", "^via ADDR", "^via NAME",
+        "^via VTEP ADDR VNI NUM router-mac ANY", "^via ADDR", "^via NAME", "^via NAME tunnel ADDR",
         "^directly connected , via NAME", "^connected by VPN (advertised) , NAME"]),
     (Mark::Named("nexthop-group"), &["^via nexthop-group NAME"]),
     (Mark::UsedHop, &["^*via ADDR", "^*via NAME", "^**via ADDR"]),
@@ -170,7 +174,7 @@ pub(in super::super) const LEGEND: &str = "access address agent away alt admin a
     a-aggregate r-redist i-injected s-suppressed x-deleted s-stale d-dampened h-history *-valid >-best igp \
     incomplete rib-failure rt-filter rib-compressed additional-path best-external backup-path secondary \
     validation invalid found not multipath best2 attributes or-id originator id c-lst cluster list ll head \
-    contributing stale removed nexthop's unsorted deleted as announce-nh-self announced error flags via vs selected state not-found aspa validation not-valid validated failed reserved rpki \
+    contributing stale removed nexthop's unsorted deleted as announce-nh-self nexthop-discard announced error flags via vs selected state not-found aspa validation not-valid validated failed reserved rpki \
     installed up down of l2 l3 overlay direct dia connect loose ecmp active and * + - = > % & ? ! # ~ 1 2 3 :";
 
 /// Returns what a line of explanations is; `None` if it is none.
