@@ -156,12 +156,12 @@ impl<'l> Said<'l> {
             for (mark, phrases) in grammar {
                 for phrase in *phrases {
                     let mut rest = words;
-                    let caught = match phrase.strip_prefix('^') {
-                        Some(phrase) if is_first => rest.phrase(phrase),
-                        Some(_) => continue,
-                        None => rest.phrase(phrase),
-                    };
-                    let Some(caught) = caught else { continue };
+                    let (phrase, is_only_first) =
+                        phrase.strip_prefix('^').map_or((*phrase, false), |phrase| (phrase, true));
+                    if is_only_first && !is_first || !words.may_begin(phrase) {
+                        continue;
+                    }
+                    let Some(caught) = rest.phrase(phrase) else { continue };
                     if found.is_none_or(|(longest, ..)| rest.rest().len() < longest.rest().len()) {
                         found = Some((rest, caught, *mark));
                     }

@@ -62,6 +62,17 @@ impl<'l> Words<'l> {
         Some(caught)
     }
 
+    /// Returns whether a phrase may match, by its first letter, or the one after a comma.
+    #[inline]
+    pub(in super::super) fn may_begin(&self, phrase: &str) -> bool {
+        let is_same = |of_phrase: Option<&u8>, of_line: Option<&u8>| {
+            of_phrase.is_none_or(|byte| byte.is_ascii_uppercase() || of_line == Some(byte))
+        };
+        let (phrase, line) = (phrase.as_bytes(), self.rest.as_bytes());
+        let after = || line[1..].iter().find(|byte| **byte != b' ');
+        is_same(phrase.first(), line.first()) && (phrase[0] != b',' || is_same(phrase.get(2), after()))
+    }
+
     /// Matches a phrase against all that is left.
     pub(in super::super) fn whole(mut self, phrase: &str) -> Option<Caught<'l>> {
         let caught = self.phrase(phrase)?;
