@@ -11,9 +11,9 @@
 //! ```
 //!
 //! The last line is version 1's form. The route marked `*` is the one that BIRD forwards by, one
-//! marked `!` is one that the kernel refused: its prefix is left out. Where none is marked (as under
-//! `show route protocol`), the first is taken. A route with a source (`from`) that is not all is
-//! conditional.
+//! marked `!` is one that the kernel refused: its prefix is left out. Where none is marked (as
+//! under `show route protocol`), the first is taken. A route with a source (`from`) that is not all
+//! is conditional.
 //!
 //! The tables `master4`, `master6` and `master` are read, or the one that is asked for. A text of
 //! one table of another name is that table. Routes of other tables are counted.

@@ -7,9 +7,9 @@
 //! 0.0.0.0         192.0.2.1       0.0.0.0         UG    100    0        0 eth0
 //! ```
 //!
-//! A [`Grid`] says of each column what it is, and whether it may be empty. A word that is not of its
-//! column leaves out the line. Of several routes to one prefix that of the lowest metric is taken
-//! where a column has it (OpenBSD: Prio), the first of equals.
+//! A [`Grid`] says of each column what it is, and whether it may be empty. A word that is not of
+//! its column leaves out the line. Of several routes to one prefix that of the lowest metric is
+//! taken where a column has it (OpenBSD: Prio), the first of equals.
 
 use super::ReadOptions;
 use super::builder::Builder;
@@ -127,8 +127,8 @@ impl Reading {
         }
         if let Some(found) = of(line.as_bytes()) {
             sink.close();
-            // The kernel names its tables' families, all others show the next hops of a prefix one by
-            // one.
+            // The kernel names its tables' families, all others show the next hops of a prefix one
+            // by one.
             sink.merges = !found.0.is_of_kernel;
             self.grid = Some(found);
             return Line::Aside;
@@ -264,8 +264,8 @@ impl Reading {
         Ok(())
     }
 
-    /// Reads a destination: `10.0.0.0/8`, `default`, and of the kernels' tables also `10.0.0.0` with
-    /// its mask and the BSDs' `10.1/16`, `127`, `fe80::%em0/64`.
+    /// Reads a destination: `10.0.0.0/8`, `default`, and of the kernels' tables also `10.0.0.0`
+    /// with its mask and the BSDs' `10.1/16`, `127`, `fe80::%em0/64`.
     fn network(&self, grid: &Grid, text: &str, mask: Option<&str>) -> Option<(IpAddr, u8)> {
         let text = text.trim_start_matches('*');
         if text == "default" || text == "0.0.0.0" && mask.is_none() && grid.is_of_kernel {

@@ -1,5 +1,5 @@
-//! `ip -j route` and `ip -6 -j route`: what [`ip_route`](super::ip_route) reads, as JSON. The fields
-//! of an encapsulation are beside those of its route there too, in the order of the text.
+//! `ip -j route` and `ip -6 -j route`: what [`ip_route`](super::ip_route) reads, as JSON. The
+//! fields of an encapsulation are beside those of its route there too, in the order of the text.
 
 use super::builder::Builder;
 use super::ip_route::{Context, Field, Parts, kind_of, offer, sink};

@@ -17,8 +17,8 @@
 //!
 //! Of several routes to one prefix the kernel uses the one with the lowest metric, of equals the
 //! one that a router prefers most (`pref`), of these the first; so does this reader. Routes that do
-//! not forward (`blackhole`, `unreachable`, `prohibit`, `throw`) keep their type as label. `default`
-//! is of its gateway's family; without a gateway, of the family of the other lines.
+//! not forward (`blackhole`, `unreachable`, `prohibit`, `throw`) keep their type as label.
+//! `default` is of its gateway's family; without a gateway, of the family of the other lines.
 //!
 //! Left out and counted: routes of other routing tables than `main`, or than the table asked for
 //! (`ip route show table all`); routes that hold only for some packets (`from`, `tos`); next hops

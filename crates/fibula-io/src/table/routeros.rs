@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! Flags: X - disabled, A - active, D - dynamic, C - connect, S - static
-//!  0 A S  dst-address=0.0.0.0/0 gateway=192.0.2.1 gateway-status=192.0.2.1 reachable via  ether1 distance=1
+//!  0 A S  dst-address=0.0.0.0/0 gateway=192.0.2.1 distance=1 scope=30
 //! ```
 //!
 //! An entry is flags and fields, on one line or on several. Only routes that are active (`A`) are
@@ -184,6 +184,13 @@ fn entry(text: &str) -> Result<Entry<'_>, String> {
                 (Some((name, _)), last) if last.as_ref().is_none_or(|(name, _)| *name != "comment") => {
                     return Err(unknown(name));
                 }
+                // Version 7 has these words without a value.
+                (None, Some((name, _)))
+                    if !["comment", "gateway-status"].contains(name)
+                        && FLAGS.iter().any(|(_, kind)| *kind == Some(word)) =>
+                {
+                    entry.fields.push(("type", word.to_owned()));
+                }
                 (_, Some((_, value))) => {
                     value.push(' ');
                     value.push_str(word);
@@ -272,11 +279,17 @@ mod tests {
              \x201   S  ;;; spare\n        dst-address=10.0.0.0/8 gateway=192.0.2.9 \n        gateway-status=192.0.2.9 unreachable distance=5\n\n\
              \x202 ADC  dst-address=192.0.2.0/24 pref-src=192.0.2.7 gateway=ether1 distance=0 scope=10\n\
              12:00:00 echo: system,info a line of the log\n\
+             \x204  As   dst-address=10.8.0.0/16 routing-table=main blackhole distance=1\n\
              \x203 A SB dst-address=10.9.0.0/16 type=blackhole distance=1\n\
              DAb dst-address=2001:db8:1::/48 routing-table=red gateway=fe80::1%ether2 distance=20\n";
         let loaded = parse(text.as_bytes(), &ReadOptions::default()).unwrap();
         assert_eq!(loaded.format, Format::Routeros);
-        let expected = ["0.0.0.0/0 192.0.2.1 dev ether1", "10.9.0.0/16 blackhole", "192.0.2.0/24 dev ether1"];
+        let expected = [
+            "0.0.0.0/0 192.0.2.1 dev ether1",
+            "10.8.0.0/16 blackhole",
+            "10.9.0.0/16 blackhole",
+            "192.0.2.0/24 dev ether1",
+        ];
         assert_eq!(routes(&loaded), expected);
         let notes: Vec<&str> = loaded.report.notes.iter().map(|note| &*note.what).collect();
         assert_eq!(

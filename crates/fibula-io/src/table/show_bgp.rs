@@ -1,5 +1,5 @@
-//! `show ip bgp` of FRR, Cisco (IOS, IOS XE, IOS XR, NX-OS) and Arista EOS as text, and `bgpctl show
-//! rib` of OpenBGPD.
+//! `show ip bgp` of FRR, Cisco (IOS, IOS XE, IOS XR, NX-OS) and Arista EOS as text, and `bgpctl
+//! show rib` of OpenBGPD.
 //!
 //! ```text
 //!    Network          Next Hop            Metric LocPrf Weight Path
@@ -10,14 +10,14 @@
 //! ```
 //!
 //! A line is marks, a network, a next hop, numbers, a path and the code of its origin. The route
-//! marked `>` is taken; one marked `r` before it is not in the forwarding table. A network without a
-//! length has that of its class. A network or a next hop that is too long for its column ends its
+//! marked `>` is taken; one marked `r` before it is not in the forwarding table. A network without
+//! a length has that of its class. A network or a next hop that is too long for its column ends its
 //! line. Where the columns are not kept apart the path is not told from the numbers before it.
 //!
 //! `advertised-routes` of IOS XR has no marks, and ends a path in its code.
 //!
-//! The VRF `default` is read, or the one that is asked for, or the only one. A text without headings
-//! of VRFs does not name its VRF.
+//! The VRF `default` is read, or the one that is asked for, or the only one. A text without
+//! headings of VRFs does not name its VRF.
 
 use super::bgp::{self, origin, value};
 use super::bgpdump::as_path;

@@ -2,8 +2,8 @@
 //!
 //! The value is the rest of the line: an AS number, an address, `address dev interface`, or any
 //! label. Words of a routing program (`via`, `proto`, `nexthop`) are no value: the error names the
-//! layouts to ask for. A line that begins with `#` or `;`, and everything after a `#` that follows white space,
-//! is a comment. Blank lines are skipped.
+//! layouts to ask for. A line that begins with `#` or `;`, and everything after a `#` that follows
+//! white space, is a comment. Blank lines are skipped.
 
 use super::layouts::{Layout, Looks, Reader, Writer};
 use super::rows::{self, Row};

@@ -147,9 +147,9 @@ impl<'l> Said<'l> {
         // Nothing was read but a distance.
         let mut is_first = true;
         while let Some(next) = words.peek() {
-            // A line that ends in a comma is broken.
+            // A line that ends in a comma is broken, unless nothing is missing.
             if words.rest() == "," {
-                self.is_open = true;
+                self.is_open = self.device.is_none() && self.state != Some(State::Used);
                 return Ok(());
             }
             let mut found: Option<(Words<'_>, Caught<'_>, Mark)> = None;

@@ -1,12 +1,13 @@
 //! The tokenizer of routers' text, and the phrases that a layout's grammar is made of.
 //!
-//! A token is a word, a comma, a text in double quotes, or a group: everything between a bracket that begins a word and the
-//! one that closes it, groups within included. A phrase is a text such as `via ADDR, NAME (vrf_NAME)`.
-//! Each of its parts matches one token:
+//! A token is a word, a comma, a text in double quotes, or a group: everything between a bracket
+//! that begins a word and the one that closes it, groups within included. A phrase is a text such
+//! as `via ADDR, NAME (vrf_NAME)`. Each of its parts matches one token:
 //!
 //! | part | token |
 //! | --- | --- |
-//! | `ADDR`, `PREFIX`, `NUM`, `AGE` | an address, also with a zone (`%eth0`); a prefix; a number; a time |
+//! | `ADDR` | an address, also with a zone (`%eth0`) |
+//! | `PREFIX`, `NUM`, `AGE` | a prefix, a number, a time |
 //! | `NAME` | a word that is none of these |
 //! | `ANY` | any word |
 //! | `[D]` | a group of digits and `/`: a distance and a metric |

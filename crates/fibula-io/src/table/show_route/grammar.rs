@@ -124,11 +124,11 @@ pub(in super::super) const ENTRY: &Grammar = &[
 #[rustfmt::skip]
 pub(in super::super) const GRAMMAR: &Grammar = &[
     (Mark::Nothing, &["^[D]", ", [D] , bgp", ", [D] , ospf", ", [D] , static", ", [D] , local",
-        ", [D] , connected", ", [D]", ", attached", ", directly connected", "(recursive_via_ADDR)",
+        ", [D] , connected", ", [D]", ", attached", ", directly connected", "(recursive_via_ADDR)", "(recursive_via_NAME_tunnel_ADDR)",
         "(recursive_via_ADDR_,_NAME)", "(recursive_is_directly_connected_,_NAME)", ")",
         "(vrf_NAME)", "(vrf_NAME_,_NAME)", "(nexthop_in_vrf_NAME)", "(evpn)", "(default)",
         "segid: NUM", "tunnelid: ANY", "encap: VXLAN", "onlink", "linkdown", ", receive",
-        ", label ANY", ", seg6local ANY", ", seg6 ANY", ", src ADDR", ", dst ADDR", ", tag NUM",
+        ", label ANY", ", seg6local ANY", ", seg6local ANY table NUM", ", seg6local ANY nh6 ADDR", ", seg6local ANY nh4 ADDR", ", seg6 ANY", ", src ADDR", ", dst ADDR", ", tag NUM",
         ", metric NUM", ", cost NUM", ", age NUM", ", backup ANY",
         ", Static Interface GRE tunnel index NUM", ", AGE , static", ", AGE , direct",
         ", AGE , local", ", AGE , hsrp", ", AGE , am", ", AGE , hmm", ", AGE , vrrp", ", AGE , broadcast", ", bgp-ANY , internal",
@@ -141,7 +141,7 @@ pub(in super::super) const GRAMMAR: &Grammar = &[
     (Mark::Route(State::Conditional), &["tunneled"]),
     (Mark::Table, &[", vrf NAME"]),
     (Mark::Hop, &["^via VTEP ADDR VNI NUM router-mac ANY local-interface NAME",
-        "^via VTEP ADDR VNI NUM router-mac ANY", "^via ADDR", "^via NAME", "^via NAME tunnel ADDR",
+        "^via VTEP ADDR VNI NUM router-mac ANY", "^via ADDR", "^via ADDR [D]", "^via NAME", "^via NAME tunnel ADDR",
         "^directly connected , via NAME", "^connected by VPN (advertised) , NAME"]),
     (Mark::Named("nexthop-group"), &["^via nexthop-group NAME"]),
     (Mark::UsedHop, &["^*via ADDR", "^*via NAME", "^**via ADDR"]),
@@ -167,7 +167,7 @@ pub(in super::super) const LEGEND: &str = "access address agent away alt admin a
     interarea interface internal intra intraarea is is-is isis kernel label leaked level level-1 level-2 lisp \
     local martian metric mobile mpls mroute multicast nat network next nexthop nhrp nssa null odr offload \
     omp openfabric ospf ospfv3 other outside overrides override path per-user periodic pfr policy prefix \
-    prefixes queued redirect registered registration rejected remnant replicated rip route router routes rpl selected service set sharp stale \
+    prefixes queued redirect registered registration rejected remnant replicated rip ripng route router routes rpl selected service set sharp stale \
     static subnet subscriber summary suppressed system table table-direct talk to traffic engineering trapped tunnel type \
     type1 type2 unicast unreachable user vnc vnc-direct vpn vpnv4 vrf vxlan with babel pbr nhg iar pim unknown by \
     codes status suppressed damped dampened history valid i-internal e-external c-confed l-local \
