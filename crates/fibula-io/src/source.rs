@@ -358,6 +358,15 @@ mod tests {
     fn what_is_compressed_otherwise_is_named() {
         let error = Content::of_bytes(b"\xFD7zXZ\0\0\x04").unwrap_err().to_string();
         assert_eq!(error, "memory: xz is not supported, expected plain bytes, gz, bz2 or zst");
+        for (magic, name) in [
+            (&b"\x04\x22\x4D\x18rest"[..], "lz4"),
+            (b"\x1F\x9D\x90rest", "compress (.Z)"),
+            (b"PK\x03\x04rest", "zip"),
+            (b"\x5D\0\0\x80\0\xFF\xFF", "lzma"),
+        ] {
+            let error = Content::of_bytes(magic).unwrap_err().to_string();
+            assert!(error.starts_with(&format!("memory: {name} is not supported")), "{error}");
+        }
     }
 
     #[test]

@@ -342,6 +342,14 @@ mod tests {
     }
 
     #[test]
+    fn a_link_local_next_hop_beside_none_is_used() {
+        let (none, local) = ([0; 16], "fe80::1".parse::<std::net::Ipv6Addr>().unwrap());
+        let global = "2001:db8::1".parse::<std::net::Ipv6Addr>().unwrap();
+        let of = |first: [u8; 16]| next_hop_of(&[first, local.octets()].concat());
+        assert_eq!((of(none), of(global.octets())), (Some(local.into()), Some(global.into())));
+    }
+
+    #[test]
     fn a_default_route_before_others_is_no_identifier() {
         for bytes in [&[0, 24, 1, 0, 0][..], &[0, 16, 10, 1, 16, 10, 2], &[0]] {
             assert!(!has_ids(&mut Sessions::default(), bytes), "{bytes:?}");

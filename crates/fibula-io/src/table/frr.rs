@@ -302,6 +302,42 @@ mod tests {
     }
 
     #[test]
+    fn what_the_kernel_refused_is_left_out() {
+        let route = |flags: &str| {
+            format!("[{{\"selected\":true,{flags}\"nexthops\":[{{\"fib\":true,\"ip\":\"192.0.2.1\"}}]}}]")
+        };
+        let text = format!(
+            "{{\"10.0.0.0/8\":{},\"10.1.0.0/16\":{},\"10.2.0.0/16\":{}}}",
+            route("\"installed\":true,"),
+            route("\"failed\":true,"),
+            route("\"queued\":true,")
+        );
+        let loaded = parse(text.as_bytes(), &ReadOptions::default()).unwrap();
+        assert_eq!(routes(&loaded), ["10.0.0.0/8 192.0.2.1"]);
+        assert_eq!(loaded.report.notes[0].what, "route that is not in the forwarding table");
+    }
+
+    #[test]
+    fn tables_by_their_numbers_and_documents_one_after_the_other() {
+        let route = |last: u8, vrf: &str| {
+            format!(
+                "{{\"10.0.0.0/8\":[{{\"selected\":true,\"vrfName\":\"{vrf}\",\"nexthops\":[{{\"ip\":\"192.0.2.{last}\"}}]}}]}}"
+            )
+        };
+        let of = |text: &str, table: Option<&str>| {
+            let options = ReadOptions { table: table.map(Into::into), ..Default::default() };
+            let loaded = parse(text.as_bytes(), &options).unwrap();
+            (routes(&loaded).join(" "), loaded.report.notes.last().map(|note| note.what.to_string()))
+        };
+        let all = format!("{{\"254\":{},\"100\":{}}}", route(1, "default"), route(2, "default"));
+        let other = |what: &str| Some(what.to_owned());
+        assert_eq!(of(&all, None), ("10.0.0.0/8 192.0.2.1".into(), other("route of table 100")));
+        assert_eq!(of(&all, Some("100")), ("10.0.0.0/8 192.0.2.2".into(), other("route of table 254")));
+        let several = format!(":\n{}\n{}\n", route(1, "default"), route(2, "red"));
+        assert_eq!(of(&several, None), ("10.0.0.0/8 192.0.2.1".into(), other("route of VRF red")));
+    }
+
+    #[test]
     fn damage_is_named_or_passed_over() {
         let text = TEXT.replace("198.51.100.0/24", "198.51.100.7/24").replace("fe80::1", "fe80");
         let error = parse(text.as_bytes(), &ReadOptions::default()).unwrap_err().to_string();

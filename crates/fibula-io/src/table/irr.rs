@@ -63,8 +63,10 @@ fn read(blocks: &mut Lines<'_>, options: &ReadOptions, builder: &mut Builder) ->
         if line.starts_with(['%', '#', ' ', '\t', '+']) {
             return Ok(());
         }
-        let (name, value) =
-            line.split_once(':').ok_or_else(|| format!("expected an attribute, found {}", quoted(line)))?;
+        let (name, value) = line
+            .split_once(':')
+            .filter(|(name, _)| !name.contains(' '))
+            .ok_or_else(|| format!("expected an attribute, found {}", quoted(line)))?;
         let value = value.split('#').next().unwrap_or_default().trim();
         // A class begins an object, also where no blank line is before it.
         if object.line > 0 && CLASSES.contains(&name) && (object.origin.is_some() || object.is_other) {
@@ -78,6 +80,9 @@ fn read(blocks: &mut Lines<'_>, options: &ReadOptions, builder: &mut Builder) ->
             }
             "route" | "route6" => {
                 object.prefix = Some(scan::prefix(value.as_bytes(), options.mask_host_bits)?);
+            }
+            "origin" if object.origin.is_some() => {
+                return Err(format!("expected one origin of an object, found {}", quoted(line)).into());
             }
             "origin" if !object.is_other => {
                 let number = value.get(2..).filter(|_| value.to_ascii_uppercase().starts_with("AS"));

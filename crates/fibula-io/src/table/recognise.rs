@@ -223,6 +223,37 @@ mod tests {
     }
 
     #[test]
+    fn the_layout_that_accounts_for_most_lines_wins() {
+        let guess = |text: &str| recognised(text.as_bytes(), &ReadOptions::default()).unwrap().guess;
+        // One line of another layout before many.
+        let text = "default via 192.0.2.1 dev eth0\n".repeat(3) + "C 10.0.0.0/8 is directly connected, a\n";
+        assert_eq!(of(&text).unwrap(), Format::IpRoute);
+        assert_eq!(guess(&text), None);
+        let tied = "default via 192.0.2.1 dev eth0\nC 10.0.0.0/8 is directly connected, a\n";
+        assert!(guess(tied).unwrap().ends_with("accounts for as many lines"));
+        let poor = "what\nis\nthis\nC 10.0.0.0/8 is directly connected, a\n";
+        assert_eq!(guess(poor).unwrap(), "format show-route: it accounts for 1 of 4 lines");
+        // A route within a list is a value of it.
+        let list = "10.0.0.0/8 one\n10.1.0.0/16 two\n10.2.0.0/16 three\ndefault via 192.0.2.1 dev eth0\n";
+        assert_eq!(of(list).unwrap(), Format::Text);
+        let cut = [&*"default via 192.0.2.1 dev eth0\n".repeat(2), "10.0.0.0/8 via"].concat();
+        assert_eq!(guess(&cut), None);
+    }
+
+    #[test]
+    fn magic_numbers_come_before_all() {
+        let error = |head: &[u8]| recognised(head, &ReadOptions::default()).unwrap_err();
+        let tar = [&[b'x'; 257][..], b"ustar\x0000"].concat();
+        assert_eq!(error(&tar), "this is a tar archive: unpack it first");
+        let mrt = b"\0\0\0\x01\0\x10\0\x01\0\0\0\x0E";
+        let mmdb = [&mrt[..], MMDB].concat();
+        let format = |head: &[u8]| recognised(head, &ReadOptions::default()).unwrap().format;
+        assert_eq!((format(mrt), format(&mmdb)), (Format::Mrt, Format::Mmdb));
+        let sessions = error(b"BGP neighbor is 192.0.2.1, remote AS 64500, external link\n");
+        assert_eq!(sessions, "this is the sessions of BGP (show bgp neighbors), no table");
+    }
+
+    #[test]
     fn what_is_not_recognised_is_shown() {
         let error = of("hello world\n").unwrap_err();
         let what = "the format is not recognised from \"hello world\", expected one of text, mrt,";

@@ -122,6 +122,24 @@ mod tests {
     }
 
     #[test]
+    fn words_of_a_routing_program_are_no_value() {
+        let error = |text: &str| super::super::testing::error(super::super::Format::Text, text);
+        let of_program = "of a routing program: name its format, such as ip-route, bird or show-route";
+        for text in [
+            "10.0.0.0/8 via 192.0.2.1 dev eth0",
+            "10.0.0.0/8 192.0.2.1 proto bgp",
+            "10.0.0.0/8 encap mpls 100 via 192.0.2.9",
+            "10.0.0.0/8 [20/0] via 192.0.2.1, eth0",
+            "10.0.0.0/8 unicast [bgp1 2024-01-01] * (100)",
+        ] {
+            assert!(error(text).ends_with(of_program), "{text}");
+        }
+        assert!(error("10.0.0.0/8 , US , US-CA").ends_with("name the format, geofeed or csv"));
+        let text = b"10.0.0.0/8 192.0.2.1 dev eth0\n10.1.0.0/16 dev eth0\n10.2.0.0/16 a label of words\n";
+        assert_eq!(parse(text, &ReadOptions::default()).unwrap().tables.ipv4.len(), 3);
+    }
+
+    #[test]
     fn damage_is_named_or_passed_over() {
         let text = b"10.0.0.0/8 1\n10.0.0.1/8 1\nx y\n11.0.0.0/8\n12.0.0.0/8 2\n";
         let error = parse(text, &ReadOptions::default()).unwrap_err().to_string();

@@ -173,6 +173,10 @@ impl<'l> Said<'l> {
             };
             is_first &= next.starts_with('[');
             words = rest;
+            // A next hop has one interface.
+            if mark == Mark::Device && self.device.is_some() {
+                return Err(unknown(caught.name.unwrap_or_default()));
+            }
             self.take(caught, mark);
         }
         Ok(())
