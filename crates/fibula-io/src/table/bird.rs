@@ -63,29 +63,11 @@ pub(super) const MARKS: &Grammar = &[
 ];
 
 /// What the attributes of `all` begin with.
+#[rustfmt::skip]
 pub(super) const ATTRIBUTES: [&str; 22] = [
-    "Type:",
-    "bgp_",
-    "ospf_",
-    "babel_",
-    "rip_",
-    "BGP.",
-    "OSPF.",
-    "RIP.",
-    "Babel.",
-    "Kernel.",
-    "IS-IS.",
-    "krt_",
-    "from:",
-    "source:",
-    "preference:",
-    "igp_metric:",
-    "scope:",
-    "Internal",
-    "hostentry:",
-    "aspa_providers:",
-    "gateway_name:",
-    "mpls_",
+    "Type:", "bgp_", "ospf_", "babel_", "rip_", "BGP.", "OSPF.", "RIP.", "Babel.", "Kernel.", "IS-IS.",
+    "krt_", "from:", "source:", "preference:", "igp_metric:", "scope:", "Internal", "hostentry:",
+    "aspa_providers:", "gateway_name:", "mpls_",
 ];
 
 struct Reading {

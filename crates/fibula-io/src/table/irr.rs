@@ -26,21 +26,10 @@ pub(super) const LAYOUT: Layout = Layout {
 };
 
 /// Attributes that begin an object and are of none.
+#[rustfmt::skip]
 const CLASSES: [&str; 14] = [
-    "route",
-    "route6",
-    "aut-num",
-    "as-set",
-    "route-set",
-    "inetnum",
-    "inet6num",
-    "mntner",
-    "person",
-    "role",
-    "filter-set",
-    "peering-set",
-    "rtr-set",
-    "inet-rtr",
+    "route", "route6", "aut-num", "as-set", "route-set", "inetnum", "inet6num", "mntner", "person",
+    "role", "filter-set", "peering-set", "rtr-set", "inet-rtr",
 ];
 
 /// The object that is being read.

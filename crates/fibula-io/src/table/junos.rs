@@ -51,13 +51,10 @@ pub(super) const HEADINGS: &Grammar = &[
 ];
 
 /// Marks before the protocol of a route.
+#[rustfmt::skip]
 pub(super) const STATES: [(&str, State); 6] = [
-    ("*", State::Used),
-    ("+", State::Used),
-    ("#", State::Used),
-    ("-", State::Candidate),
-    ("@", State::Uninstalled),
-    ("", State::Candidate),
+    ("*", State::Used), ("+", State::Used), ("#", State::Used), ("-", State::Candidate),
+    ("@", State::Uninstalled), ("", State::Candidate),
 ];
 
 /// What follows the protocol of a route, and what the lines of its next hops hold.

@@ -73,18 +73,10 @@ pub(super) fn row(line: &[u8], mask_host_bits: bool) -> Result<Row<'_>, String> 
 /// Reads what a set is made with: its name, its type and options, of which some have a value.
 fn of_set(text: &[u8]) -> Result<Row<'_>, String> {
     const FLAGS: [&[u8]; 5] = [b"comment", b"counters", b"skbinfo", b"forceadd", b"nomatch"];
+    #[rustfmt::skip]
     const VALUES: [&[u8]; 11] = [
-        b"family",
-        b"hashsize",
-        b"maxelem",
-        b"timeout",
-        b"bucketsize",
-        b"initval",
-        b"netmask",
-        b"range",
-        b"markmask",
-        b"size",
-        b"bitmask",
+        b"family", b"hashsize", b"maxelem", b"timeout", b"bucketsize", b"initval", b"netmask", b"range",
+        b"markmask", b"size", b"bitmask",
     ];
     let mut words = text.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty()).skip(2);
     while let Some(word) = words.next() {
@@ -98,16 +90,10 @@ fn of_set(text: &[u8]) -> Result<Row<'_>, String> {
 }
 
 /// What `ipset list` says of a set.
+#[rustfmt::skip]
 const ABOUT: [&[u8]; 9] = [
-    b"Name:",
-    b"Type:",
-    b"Revision:",
-    b"Header:",
-    b"Size in memory:",
-    b"References:",
-    b"Number of entries:",
-    b"Members:",
-    b"Timeout:",
+    b"Name:", b"Type:", b"Revision:", b"Header:", b"Size in memory:", b"References:",
+    b"Number of entries:", b"Members:", b"Timeout:",
 ];
 
 /// Returns whether a word is an entry of a list.

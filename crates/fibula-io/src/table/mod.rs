@@ -211,9 +211,9 @@ layouts! {
     IpJson = "ip-json" in ip_json::LAYOUT,
     /// `route -n` and `netstat -rn`.
     Netstat = "netstat" in grid::NETSTAT,
-    /// `show ip route` of FRR, Cisco and Arista as text.
+    /// `show ip route` as text of FRR, Cisco, Arista and others that write so.
     ShowRoute = "show-route" in show_route::LAYOUT,
-    /// `show ip bgp` of FRR, Cisco and Arista as text.
+    /// `show ip bgp` of FRR, Cisco and Arista as text, `bgpctl show rib` of OpenBGPD.
     ShowBgp = "show-bgp" in show_bgp::LAYOUT,
     /// `show route` of Junos.
     Junos = "junos" in junos::LAYOUT,

@@ -32,67 +32,31 @@ pub(super) const LAYOUT: Layout = Layout {
 };
 
 /// Flags, and what they say of a route; `A` is one that is active.
+#[rustfmt::skip]
 pub(super) const FLAGS: [(char, Option<&str>); 7] = [
-    ('A', None),
-    ('X', None),
-    ('I', None),
-    ('F', None),
-    ('B', Some("blackhole")),
-    ('U', Some("unreachable")),
-    ('P', Some("prohibit")),
+    ('A', None), ('X', None), ('I', None), ('F', None), ('B', Some("blackhole")),
+    ('U', Some("unreachable")), ('P', Some("prohibit")),
 ];
 
 /// Flags without effect.
 pub(super) const IDLE_FLAGS: &str = "DCSrbomcsidvgyH+";
 
 /// Fields without effect.
+#[rustfmt::skip]
 pub(super) const IDLE: [&str; 34] = [
-    "scope",
-    "target-scope",
-    "pref-src",
-    "vrf-interface",
-    "check-gateway",
-    "suppress-hw-offload",
-    "local-address",
-    "route-tag",
-    "bgp-as-path",
-    "bgp-local-pref",
-    "bgp-med",
-    "bgp-origin",
-    "bgp-communities",
-    "bgp-atomic-aggregate",
-    "bgp-prepend",
-    "bgp-weight",
-    "received-from",
-    "ospf-metric",
-    "ospf-type",
-    "comment",
-    "contribution",
-    "belongs-to",
-    "afi",
-    "hw-offloaded",
-    "created-by",
-    "bgp.as-path",
-    "bgp.local-pref",
-    "bgp.origin",
-    "bgp.med",
-    "bgp.communities",
-    "bgp.peer-cache-id",
-    "rip-metric",
-    "mpls.labels",
-    "label",
+    "scope", "target-scope", "pref-src", "vrf-interface", "check-gateway", "suppress-hw-offload",
+    "local-address", "route-tag", "bgp-as-path", "bgp-local-pref", "bgp-med", "bgp-origin",
+    "bgp-communities", "bgp-atomic-aggregate", "bgp-prepend", "bgp-weight", "received-from",
+    "ospf-metric", "ospf-type", "comment", "contribution", "belongs-to", "afi", "hw-offloaded",
+    "created-by", "bgp.as-path", "bgp.local-pref", "bgp.origin", "bgp.med", "bgp.communities",
+    "bgp.peer-cache-id", "rip-metric", "mpls.labels", "label",
 ];
 
 /// Fields that say where packets go.
+#[rustfmt::skip]
 pub(super) const USED: [&str; 8] = [
-    "dst-address",
-    "gateway",
-    "gateway-status",
-    "immediate-gw",
-    "distance",
-    "routing-table",
-    "routing-mark",
-    "type",
+    "dst-address", "gateway", "gateway-status", "immediate-gw", "distance", "routing-table",
+    "routing-mark", "type",
 ];
 
 #[derive(Default)]

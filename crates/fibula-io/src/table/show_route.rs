@@ -318,33 +318,11 @@ pub(super) fn is_rule(text: &str) -> bool {
 
 /// Returns whether a line is a prompt, with a command that shows a table or without.
 pub(super) fn is_prompt(text: &str) -> bool {
+    #[rustfmt::skip]
     const WORDS: [&str; 26] = [
-        "show",
-        "sh",
-        "ip",
-        "ipv4",
-        "ipv6",
-        "route",
-        "routes",
-        "routing",
-        "bgp",
-        "vrf",
-        "all",
-        "table",
-        "get",
-        "router",
-        "info",
-        "routing-table",
-        "display",
-        "detail",
-        "terse",
-        "print",
-        "unicast",
-        "do",
-        "|",
-        "no-more",
-        "run",
-        "summary",
+        "show", "sh", "ip", "ipv4", "ipv6", "route", "routes", "routing", "bgp", "vrf", "all", "table",
+        "get", "router", "info", "routing-table", "display", "detail", "terse", "print", "unicast",
+        "do", "|", "no-more", "run", "summary",
     ];
     let Some(at) = text.find(['#', '>']) else { return false };
     let (host, command) = text.split_at(at);

@@ -41,31 +41,11 @@ pub(super) fn row(line: &[u8], mask_host_bits: bool) -> Result<Row<'_>, String> 
 
 /// Refuses a value of several words that is the rest of a routing program's line.
 fn one_value(value: &[u8]) -> Result<(), String> {
+    #[rustfmt::skip]
     const WORDS: [&[u8]; 24] = [
-        b"via",
-        b"dev",
-        b"proto",
-        b"scope",
-        b"metric",
-        b"nexthop",
-        b"encap",
-        b"nhid",
-        b"src",
-        b"table",
-        b"tos",
-        b"from",
-        b"weight",
-        b"unicast",
-        b"multipath",
-        b"blackhole",
-        b"unreachable",
-        b"prohibit",
-        b"is",
-        b"directly",
-        b"inet",
-        b"inet6",
-        b"on",
-        b"nhg",
+        b"via", b"dev", b"proto", b"scope", b"metric", b"nexthop", b"encap", b"nhid", b"src", b"table",
+        b"tos", b"from", b"weight", b"unicast", b"multipath", b"blackhole", b"unreachable", b"prohibit",
+        b"is", b"directly", b"inet", b"inet6", b"on", b"nhg",
     ];
     let mut words = value.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
     let (first, second, third) = (words.next().unwrap_or_default(), words.next(), words.next());

@@ -92,21 +92,12 @@ pub(in super::super) fn whole<'l>(words: Words<'l>, grammar: &Grammar) -> Option
 }
 
 /// The words that routers write in brackets or after a next hop, in all of their layouts.
+#[rustfmt::skip]
 pub(in super::super) const KINDS: [(&str, &str); 15] = [
-    ("Null", "blackhole"),
-    ("blackhole", "blackhole"),
-    ("unreachable", "unreachable"),
-    ("prohibit", "prohibit"),
-    ("prohibited", "prohibit"),
-    ("throw", "throw"),
-    ("discard", "blackhole"),
-    ("Discard", "blackhole"),
-    ("Drop", "blackhole"),
-    ("reject", "unreachable"),
-    ("Reject", "unreachable"),
-    ("Receive", "local"),
-    ("MultiRecv", "local"),
-    ("NULL0", "blackhole"),
+    ("Null", "blackhole"), ("blackhole", "blackhole"), ("unreachable", "unreachable"),
+    ("prohibit", "prohibit"), ("prohibited", "prohibit"), ("throw", "throw"), ("discard", "blackhole"),
+    ("Discard", "blackhole"), ("Drop", "blackhole"), ("reject", "unreachable"),
+    ("Reject", "unreachable"), ("Receive", "local"), ("MultiRecv", "local"), ("NULL0", "blackhole"),
     ("Null0", "blackhole"),
 ];
 
