@@ -65,7 +65,7 @@ pub(super) const GRAMMAR: &Grammar = &[
         ", Push ANY , Push ANY", ", Push ANY", ", Pop", ", Swap ANY", ", label-switched-path ANY",
         ", weight ANY", "(weight_ANY)"]),
     (Mark::Hop, &["to ADDR via NAME", "Local via NAME", "via NAME"]),
-    (Mark::Named("table"), &["to table NAME"]),
+    (Mark::Named("next-table"), &["to table NAME"]),
     (Mark::Nowhere("blackhole"), &["Discard"]),
     (Mark::Nowhere("unreachable"), &["Reject"]),
     (Mark::Nowhere("local"), &["Receive", "MultiRecv"]),

@@ -32,7 +32,7 @@ fn row(line: &[u8], mask_host_bits: bool) -> Result<Row<'_>, String> {
     };
     let (len, value) = field(rest).ok_or_else(expected)?;
     let value = value.trim_ascii_end();
-    if value.is_empty() || value.contains(&b' ') || !len.iter().all(u8::is_ascii_digit) {
+    if value.is_empty() || !len.iter().all(u8::is_ascii_digit) {
         return Err(expected());
     }
     let address = parse(address).ok_or_else(expected)?;

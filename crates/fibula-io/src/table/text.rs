@@ -41,27 +41,37 @@ pub(super) fn row(line: &[u8], mask_host_bits: bool) -> Result<Row<'_>, String> 
 
 /// Refuses a value of several words that is the rest of a routing program's line.
 fn one_value(value: &[u8]) -> Result<(), String> {
-    #[rustfmt::skip]
-    const WORDS: [&[u8]; 24] = [
-        b"via", b"dev", b"proto", b"scope", b"metric", b"nexthop", b"encap", b"nhid", b"src", b"table",
-        b"tos", b"from", b"weight", b"unicast", b"multipath", b"blackhole", b"unreachable", b"prohibit",
-        b"is", b"directly", b"inet", b"inet6", b"on", b"nhg",
-    ];
-    let mut words = value.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
-    let (first, second, third) = (words.next().unwrap_or_default(), words.next(), words.next());
-    let is_word = |word: &[u8]| WORDS.contains(&word);
-    let is_distance = first.starts_with(b"[") && first.ends_with(b"]") && first.contains(&b'/');
-    let found = match (second, third) {
-        _ if value.starts_with(b",") => {
-            return Err(
-                "expected one value, found fields between commas: name the format, geofeed or csv".to_owned()
-            );
+    const WORDS: [&[u8]; 6] = [b"proto", b"scope", b"nexthop", b"encap", b"nhid", b"metric"];
+    let is_address = |word: &[u8]| crate::address::parse(word).is_some();
+    // Words that are of plain English too count with what follows them there.
+    let begins = |first: &[u8], second: &[u8]| match first {
+        b"via" => is_address(second) || second == b"inet" || second == b"inet6",
+        b"from" | b"src" => is_address(second.split(|byte| *byte == b'/').next().unwrap_or_default()),
+        b"unicast" | b"multipath" | b"blackhole" | b"unreachable" | b"prohibit" => second.starts_with(b"["),
+        b"is" | b"directly" => second == b"directly" || second == b"connected",
+        b"tos" | b"weight" => second.first().is_some_and(u8::is_ascii_digit),
+        _ => {
+            WORDS.contains(&first)
+                || first.starts_with(b"[") && first.ends_with(b"]") && first.contains(&b'/')
         }
+    };
+    if value.starts_with(b",") {
+        return Err(
+            "expected one value, found fields between commas: name the format, geofeed or csv".to_owned()
+        );
+    }
+    let (mut words, mut count) = ([b"".as_slice(); 5], 0);
+    for word in value.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty()).take(5) {
+        words[count] = word;
+        count += 1;
+    }
+    let found = match words[..count] {
         // `192.0.2.1 dev eth0`, `dev eth0`
-        (Some(b"dev"), Some(_)) if words.next().is_none() && !is_word(first) => None,
-        (Some(_), None) if first == b"dev" => None,
-        (Some(_), _) if is_word(first) || is_distance => Some(first),
-        (Some(second), Some(_)) if is_word(second) && crate::address::parse(first).is_some() => Some(second),
+        [b"dev", _] | [_, b"dev", _] => None,
+        [b"dev", _, next, ..] if WORDS.contains(&next) => Some(next),
+        [first, second, ..] if begins(first, second) => Some(first),
+        [first, second, third, ..] if is_address(first) && begins(second, third) => Some(second),
+        [first, b"dev", _, next, ..] if is_address(first) => Some(next),
         _ => None,
     };
     found.map_or(Ok(()), |found| {
