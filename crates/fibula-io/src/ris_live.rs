@@ -13,16 +13,19 @@ use crate::mrt::{Details, Event, Origin, Path, Peer, What};
 use crate::scan::quoted;
 use fibula::IpPrefix;
 use serde::Deserialize;
+use serde_json::value::RawValue;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
 /// One line.
 #[derive(Deserialize)]
-struct Line {
+struct Line<'l> {
     #[serde(rename = "type")]
     kind: String,
-    data: Option<Data>,
+    /// What it is depends on the type.
+    #[serde(borrow)]
+    data: Option<&'l RawValue>,
 }
 
 #[derive(Deserialize)]
@@ -70,9 +73,10 @@ struct Announcement {
 /// # Errors
 /// If the line is no message of RIS Live, or names what is no address or prefix.
 pub fn events(line: &str, offset: u64) -> Result<Vec<Event>, String> {
-    let Line { kind, data } =
-        serde_json::from_str(line).map_err(|error| format!("no message of RIS Live: {error}"))?;
+    let wrong = |error| format!("no message of RIS Live: {error}");
+    let Line { kind, data } = serde_json::from_str(line).map_err(wrong)?;
     let Some(data) = data.filter(|_| kind == "ris_message") else { return Ok(Vec::new()) };
+    let data: Data = serde_json::from_str(data.get()).map_err(wrong)?;
     let asn = match data.peer_asn {
         Number::Number(number) => number,
         Number::Text(text) => text.parse().map_err(|_| format!("{} is no AS number", quoted(&text)))?,
@@ -131,6 +135,18 @@ mod tests {
         "community":[[64500,100]],"origin":"igp",
         "announcements":[{"next_hop":"2001:db8::1,fe80::1","prefixes":["2001:db8:1::/48"]}],
         "withdrawals":["198.51.100.0/24"]}}"#;
+
+    #[test]
+    fn what_answers_a_subscription_is_passed_over() {
+        for line in [
+            r#"{"type":"ris_subscribe_ok","data":{"subscription":{"host":"rrc00"},"socketOptions":{}}}"#,
+            r#"{"type":"ris_error","data":{"message":"no"}}"#,
+            r#"{"type":"ris_rrc_list","data":["rrc00"]}"#,
+            r#"{"type":"pong","data":null}"#,
+        ] {
+            assert!(events(line, 0).unwrap().is_empty(), "{line}");
+        }
+    }
 
     #[test]
     fn an_update_is_its_withdrawals_and_announcements() {

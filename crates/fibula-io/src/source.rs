@@ -16,8 +16,22 @@ const BUFFER_BYTES: usize = 256 << 10;
 /// The number of first bytes that tell the compression.
 const MAGIC_BYTES: u64 = 6;
 
-/// The first bytes of an xz file.
-const XZ: &[u8] = b"\xFD7zXZ\0";
+/// The first bytes of files that are compressed in ways that are not read.
+const UNSUPPORTED: [(&[u8], &str); 5] = [
+    (b"\xFD7zXZ\0", "xz"),
+    (b"\x04\x22\x4D\x18", "lz4"),
+    (b"\x1F\x9D", "compress (.Z)"),
+    (b"PK\x03\x04", "zip"),
+    (b"LZIP", "lzip"),
+];
+
+/// Returns the name of a compression that is not read, by the first bytes of a file.
+fn unsupported(magic: &[u8]) -> Option<&'static str> {
+    let known = UNSUPPORTED.iter().find(|(begin, _)| magic.starts_with(begin));
+    // LZMA: its properties, the size of its dictionary, and a size that is mostly not known.
+    let is_lzma = || magic.starts_with(&[0x5D, 0, 0]) && magic.len() > 5 && magic[5] == 0xFF;
+    known.map(|(_, name)| *name).or_else(|| is_lzma().then_some("lzma"))
+}
 
 /// A file, or standard input. gz, bz2 and zst are recognised by content; several streams one after
 /// the other are one content, and zeros after the last are padding.
@@ -134,8 +148,10 @@ impl Content {
             (Box::new(Members::<Bzip2, _>::new(counted)?), Some("bzip2"))
         } else if kind.starts_with(&[0x28, 0xB5, 0x2F, 0xFD]) {
             (Box::new(Members::<Zstd, _>::new(counted)?), Some("zstd"))
-        } else if kind == XZ {
-            return Err(io::Error::other("xz is not supported, expected plain bytes, gz, bz2 or zst"));
+        } else if let Some(name) = unsupported(&kind) {
+            return Err(io::Error::other(format!(
+                "{name} is not supported, expected plain bytes, gz, bz2 or zst"
+            )));
         } else {
             (Box::new(counted), None)
         };
@@ -342,6 +358,15 @@ mod tests {
     fn what_is_compressed_otherwise_is_named() {
         let error = Content::of_bytes(b"\xFD7zXZ\0\0\x04").unwrap_err().to_string();
         assert_eq!(error, "memory: xz is not supported, expected plain bytes, gz, bz2 or zst");
+        for (magic, name) in [
+            (&b"\x04\x22\x4D\x18rest"[..], "lz4"),
+            (b"\x1F\x9D\x90rest", "compress (.Z)"),
+            (b"PK\x03\x04rest", "zip"),
+            (b"\x5D\0\0\x80\0\xFF\xFF", "lzma"),
+        ] {
+            let error = Content::of_bytes(magic).unwrap_err().to_string();
+            assert!(error.starts_with(&format!("memory: {name} is not supported")), "{error}");
+        }
     }
 
     #[test]

@@ -74,6 +74,126 @@ fn tables_of_routers() {
 }
 
 #[test]
+fn what_routers_say_of_their_routes() {
+    let frr = [
+        "10.3.0.0/24 203.0.113.7 dev eth0",
+        "10.4.0.0/24 blackhole",
+        "10.5.0.0/24 unreachable",
+        "10.6.0.0/24 192.0.2.1 dev eth0",
+        "10.7.0.0/24 192.0.2.1 dev eth0",
+        "10.8.0.0/24 192.0.2.3 dev eth0",
+        "10.10.0.0/24 blackhole",
+        "10.12.0.0/24 192.0.2.1 dev eth0",
+        "10.30.0.0/24 192.0.2.1 dev eth0",
+        "10.31.0.0/24 unreachable",
+        "192.0.2.0/24 dev eth0",
+        "198.51.100.0/24 dev eth2",
+    ];
+    let cases: [(&str, &[&str], u64); 11] = [
+        (
+            "arista-vtep/arista-vtep.txt",
+            &[
+                "10.1.0.0/24 10.255.1.1 dev Vxlan1",
+                "10.2.0.0/24 192.0.2.1 dev Ethernet1",
+                "10.3.0.0/24 blackhole",
+                "10.5.0.0/24 nexthop-group NG1",
+                "10.6.0.0/16 blackhole",
+                "192.0.2.0/24 dev Ethernet1",
+            ],
+            1,
+        ),
+        (
+            "asa-netmask/asa2.txt",
+            &[
+                "0.0.0.0/0 192.0.2.1 dev outside",
+                "10.0.0.0/16 192.0.2.35 dev inside",
+                "192.168.1.0/25 dev inside",
+            ],
+            0,
+        ),
+        ("bird-sadr/show_route_table_sadr6.out", &["2001:db8:6::/48 fe80::5 dev eth0"], 1),
+        (
+            "frr-leak/frr-leak.txt",
+            &["10.1.0.0/24 192.0.2.1 dev eth1", "10.2.0.0/24 dev eth0", "10.3.0.0/24 192.0.2.7 dev eth2"],
+            0,
+        ),
+        ("frr-leak/frr-onlink.txt", &["10.3.0.0/24 203.0.113.7 dev eth0"], 0),
+        ("frr-rejected/frr-rejected.txt", &["10.3.0.0/16 192.0.2.1 dev eth0"], 4),
+        ("frr-rtbh/show_ip_route.out", &frr, 2),
+        ("frr-rtbh/show_ip_route_json.out", &frr, 2),
+        ("frr-table-all/frr-concat.json", &["10.0.0.0/8 192.0.2.1"], 1),
+        ("frr-table-all/frr-tableall.json", &["10.0.0.0/8 192.0.2.1"], 1),
+        ("frr-table-all/sonic-colon.json", &["10.0.0.0/8 192.0.2.1"], 0),
+    ];
+    compare(&cases, &ReadOptions::default());
+}
+
+#[test]
+fn what_else_is_said_of_routes() {
+    let cases: [(&str, &[&str], u64); 11] = [
+        (
+            "iproute-detected-as-text/ipr-encapfirst.txt",
+            &["10.1.0.0/16 192.0.2.9 dev eth1", "10.3.0.0/16 192.0.2.1 dev eth0"],
+            1,
+        ),
+        ("iproute-detected-as-text/ipr-metric.txt", &["10.0.0.0/8 192.0.2.1 dev eth0"], 1),
+        (
+            "iproute-detected-as-text/ipr6-segfirst.txt",
+            &["2001:db8::/64 dev eth0", "2001:db8:1::/64 dev vrf10", "2001:db8:2::/48 fe80::2 dev eth0"],
+            0,
+        ),
+        ("ipset-nomatch-comment/ipset2.txt", &["192.0.2.0/24 a", "198.51.100.7/32 a"], 1),
+        (
+            "ipv6-default-ecmp/ipr-all-v6ecmp.txt",
+            &[
+                "0.0.0.0/0 192.0.2.1 dev eth0",
+                "192.0.2.0/24 dev eth0",
+                "::/0 fe80::1 dev eth0",
+                "2001:db8::/64 dev eth0",
+            ],
+            1,
+        ),
+        (
+            "irr-noblank/irr-noblank.txt",
+            &["192.0.2.0/24 1", "198.51.100.0/24 64504", "203.0.113.0/24 64503"],
+            0,
+        ),
+        ("junos-indented/junos-indent.txt", &["10.0.0.0/8 192.0.2.2 dev ge-0/0/1.0"], 0),
+        ("junos-indented/junos-1sp.txt", &["10.0.0.0/8 192.0.2.2 dev ge-0/0/1.0"], 0),
+        ("ra-pref/pref-real.txt", &["::/0 dev eth1", "fe80::/64 dev eth1"], 0),
+        (
+            "seg6local-table/iproute-srv6.txt",
+            &[
+                "::/0 fe80::1 dev eth0",
+                "2001:db8:1::/64 dev eth1",
+                "2001:db8:2::/64 dev eth1",
+                "2001:db8:3::/64 fe80::2 dev eth1",
+            ],
+            0,
+        ),
+        (
+            "xr-frr-backup/xr-backup.txt",
+            &[
+                "10.1.1.1/32 192.0.2.9 dev GigabitEthernet0/0/0/0",
+                "10.1.2.0/24 192.0.2.9 dev GigabitEthernet0/0/0/0",
+            ],
+            1,
+        ),
+    ];
+    compare(&cases, &ReadOptions::default());
+    // What the kernel has of the same run, but for the route that it refused.
+    let bird = read("bird-sync-error/show_route.out", &ReadOptions::default());
+    if let (Some(bird), Some(kernel)) = (bird, read("bird-sync-error/kernel.out", &ReadOptions::default())) {
+        let of_ipv4: Vec<String> =
+            routes(&bird).into_iter().filter(|route| !route.starts_with("2001:")).collect();
+        assert_eq!(of_ipv4, routes(&kernel));
+    }
+    if let Some(loaded) = read("mmdb-as-mrt/tiny.mmdb", &ReadOptions::default()) {
+        assert_eq!(loaded.format, table::Format::Mmdb);
+    }
+}
+
+#[test]
 fn messages_of_bgp() {
     let origin = ReadOptions { value: Value::OriginAs, ..Default::default() };
     let cases: [(&str, &[&str], u64); 6] = [

@@ -5,12 +5,12 @@
 //! deprecated BGP4MP_ENTRY holds the same fields as TABLE_DUMP.
 
 use super::frame::{BGP, BGP4MP, BGP4MP_ET, Record, TABLE_DUMP, TABLE_DUMP_V2};
-use super::nlri::{self, Lists};
+use super::nlri::{self, Lists, next_hop_of};
 use super::{Details, Event, Origin, Path, Peer, What};
 use crate::Damage;
 use bgpkit_parser::models::{
     AsPathSegment, Asn, AttrType, AttributeValue, Attributes, Bgp4MpEnum, BgpMessage, LegacyBgp, MrtMessage,
-    NetworkPrefix, Nlri, RibAfiEntries, Safi, TableDumpMessage, TableDumpV2Message,
+    NetworkPrefix, NextHopAddress, Nlri, RibAfiEntries, Safi, TableDumpMessage, TableDumpV2Message,
 };
 use bgpkit_parser::parser::mrt::mrt_record::parse_mrt_body;
 use bytes::Bytes;
@@ -319,12 +319,7 @@ fn entry_as_table_dump(body: &[u8]) -> Result<Entry, String> {
 
 /// Reads an address, or the first of a pair.
 fn address(bytes: &[u8]) -> Result<IpAddr, String> {
-    match bytes.len() {
-        4 => bytes.first_chunk::<4>().map(|octets| IpAddr::from(*octets)),
-        16 | 32 => bytes.first_chunk::<16>().map(|octets| IpAddr::from(*octets)),
-        _ => None,
-    }
-    .ok_or_else(|| format!("an address of {} bytes, expected 4, 16 or 32", bytes.len()))
+    next_hop_of(bytes).ok_or_else(|| format!("an address of {} bytes, expected 4, 16 or 32", bytes.len()))
 }
 
 /// Returns the size of an address by the family's number.
@@ -475,5 +470,10 @@ fn complete(attributes: &Attributes, has_lists: bool) -> Result<(), String> {
 /// NEXT_HOP.
 fn any_next_hop(attributes: &Attributes) -> Option<IpAddr> {
     let reach = multiprotocol(attributes).find_map(|nlri| nlri.next_hop);
-    reach.map(|next_hop| next_hop.global_addr()).or_else(|| attributes.next_hop())
+    let told = |next_hop| match next_hop {
+        // As in `next_hop_of`.
+        NextHopAddress::Ipv6LinkLocal(global, local) if global.is_unspecified() => IpAddr::V6(local),
+        other => other.global_addr(),
+    };
+    reach.map(told).or_else(|| attributes.next_hop())
 }

@@ -115,11 +115,7 @@ impl Lists {
         let Some(&[a0, a1, safi, length]) = attribute.first_chunk::<4>() else { return };
         let rest = attribute.slice(4..);
         let Some((next_hop, rest)) = rest.split_at_checked(length.into()) else { return };
-        let address = match next_hop.len() {
-            4 => next_hop.first_chunk::<4>().map(|octets| IpAddr::from(*octets)),
-            16 | 32 => next_hop.first_chunk::<16>().map(|octets| IpAddr::from(*octets)),
-            _ => None,
-        };
+        let address = next_hop_of(next_hop);
         if let Some((_, prefixes)) = rest.split_first() {
             self.multiprotocol(Kind::Announced, [a0, a1], safi, address, attribute.slice_ref(prefixes));
         }
@@ -176,6 +172,18 @@ impl List {
             }
         }
         fit
+    }
+}
+
+/// Reads a next hop: an address, or a global and a link-local one, of which the second is used
+/// where the first is `::` (RFC 2545 section 3).
+pub(super) fn next_hop_of(bytes: &[u8]) -> Option<IpAddr> {
+    let ipv6 = |octets: &[u8]| octets.first_chunk::<16>().map(|octets| IpAddr::from(*octets));
+    match bytes.len() {
+        4 => bytes.first_chunk::<4>().map(|octets| IpAddr::from(*octets)),
+        16 => ipv6(bytes),
+        32 => ipv6(bytes).filter(|global| !global.is_unspecified()).or_else(|| ipv6(&bytes[16..])),
+        _ => None,
     }
 }
 
@@ -331,6 +339,14 @@ mod tests {
         sessions.learn(PEER, false, &lists);
         sessions.decide(PEER, false, AddPath::Guess, &mut lists);
         lists[0].add_path
+    }
+
+    #[test]
+    fn a_link_local_next_hop_beside_none_is_used() {
+        let (none, local) = ([0; 16], "fe80::1".parse::<std::net::Ipv6Addr>().unwrap());
+        let global = "2001:db8::1".parse::<std::net::Ipv6Addr>().unwrap();
+        let of = |first: [u8; 16]| next_hop_of(&[first, local.octets()].concat());
+        assert_eq!((of(none), of(global.octets())), (Some(local.into()), Some(global.into())));
     }
 
     #[test]

@@ -29,8 +29,6 @@ pub(super) struct BestRoutes {
     pub(super) local_as: Option<u32>,
     routes: HashMap<IpPrefix, Known>,
     order: Vec<IpPrefix>,
-    /// The numbers in the AS paths of all routes.
-    path_numbers: usize,
 }
 
 /// What is known of a prefix.
@@ -49,17 +47,10 @@ impl BestRoutes {
             self.order.push(prefix);
             Known { first: place, best: None, as_paths: Vec::new() }
         });
-        self.path_numbers += route.as_path.iter().flatten().map(|part| part.len() + 6).sum::<usize>();
         known.as_paths.extend(route.as_path.clone());
         if route.is_best && known.best.is_none() {
             known.best = Some(route);
         }
-    }
-
-    /// Returns the bytes it takes.
-    pub(super) fn bytes(&self) -> u64 {
-        (self.order.len() * 2 * size_of::<(IpPrefix, Known)>() + self.path_numbers * 2 * size_of::<u32>())
-            as u64
     }
 
     /// Adds them to the tables. Counts the prefixes without one.
@@ -91,7 +82,10 @@ impl BestRoutes {
 const NO_ORIGIN: &str = "route without an origin AS";
 
 /// Returns the origin of an AS path, which is the daemon's own where that is empty.
-fn origin(as_path: Option<&Vec<Vec<u32>>>, local_as: Option<u32>) -> Result<NextHopInfo, &'static str> {
+pub(super) fn origin(
+    as_path: Option<&Vec<Vec<u32>>>,
+    local_as: Option<u32>,
+) -> Result<NextHopInfo, &'static str> {
     let origin = origin_of(as_path.ok_or(NO_ORIGIN)?);
     if origin == Origin::Local && local_as.is_none() {
         return Err(NO_ORIGIN);
@@ -102,7 +96,8 @@ fn origin(as_path: Option<&Vec<Vec<u32>>>, local_as: Option<u32>) -> Result<Next
 
 const UNKNOWN: IpAddr = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
 
-fn value(route: Route, wanted: Value, local_as: Option<u32>) -> Result<NextHopInfo, &'static str> {
+/// Returns the value of a route, or why it has none.
+pub(super) fn value(route: Route, wanted: Value, local_as: Option<u32>) -> Result<NextHopInfo, &'static str> {
     // The daemon's own routes have the next hop 0.0.0.0.
     let next_hop = route.next_hop.filter(|address| !address.is_unspecified());
     match wanted {

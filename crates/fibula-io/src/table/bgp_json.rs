@@ -120,7 +120,10 @@ fn read_vrf(text: &[u8], part: &[u8], options: &ReadOptions, builder: &mut Build
         json::each(document.routes, builder, |place, (prefix, routes), _| {
             let prefix = scan::prefix(prefix.as_bytes(), options.mask_host_bits)?;
             for route in routes {
-                let used = route.nexthops.iter().find(|hop| hop.used).or(route.nexthops.first());
+                // A router without a global address says `::`, and its link-local address after it.
+                let is_told = |hop: &&FrrHop| hop.ip.is_some_and(|address| !address.is_unspecified());
+                let told = || route.nexthops.iter().find(is_told).or(route.nexthops.first());
+                let used = route.nexthops.iter().find(|hop| hop.used && is_told(hop)).or_else(told);
                 let is_best = match &route.bestpath {
                     Value::Object(reasons) => reasons.get("overall").is_some_and(|overall| overall == true),
                     other => *other == true,

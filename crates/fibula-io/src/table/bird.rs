@@ -1,4 +1,4 @@
-//! The output of BIRD's `show route`, versions 1 and 2, with or without `all`.
+//! The output of BIRD's `show route`, versions 1 to 3, with or without `all`.
 //!
 //! ```text
 //! Table master4:
@@ -10,282 +10,198 @@
 //! 10.0.0.0/8           via 192.0.2.1 on eth0 [bgp1 2013-01-01] * (100) [AS64500i]
 //! ```
 //!
-//! The last line is version 1's form. The route marked `*` is the one that BIRD forwards by. Where
-//! none is marked (as under `show route protocol`), the first is taken.
+//! The last line is version 1's form. The route marked `*` is the one that BIRD forwards by, one
+//! marked `!` is one that the kernel refused: its prefix is left out. Where none is marked (as
+//! under `show route protocol`), the first is taken. A route with a source (`from`) that is not all
+//! is conditional.
 //!
 //! The tables `master4`, `master6` and `master` are read, or the one that is asked for. A text of
 //! one table of another name is that table. Routes of other tables are counted.
 
-use super::builder::{Best, Builder, Trouble};
-use super::hops::{self, Hop, Offer, Origins};
+use super::ReadOptions;
+use super::builder::Builder;
+use super::hops::Hop;
 use super::layouts::{Layout, Lines, Looks, Reader};
 use super::named::Choice;
-use super::{ReadOptions, Value};
-use crate::scan::{self, quoted, utf8};
+use super::router::marks::{Grammar, Mark, Said, State, nowhere, unknown, whole};
+use super::router::sink::{Line, REST, Route, Sink};
+use super::router::words::{self, Words};
+use super::show_route::is_prompt;
+use crate::scan;
 use crate::{Damage, Place};
 use fibula::{IpPrefix, NextHopInfo};
 
 pub(super) const LAYOUT: Layout = Layout {
-    looks: Looks::Line(|line| is_line(&String::from_utf8_lossy(line))),
+    looks: Looks::Router(|line| is_line(&String::from_utf8_lossy(line))),
     reader: Reader::Lines(read),
     writer: None,
     endings: &[],
 };
 
-/// Types that do not forward, and the names that the kernel has for them.
-const NOWHERE: [(&str, &str); 4] = [
-    ("blackhole", "blackhole"),
-    ("unreachable", "unreachable"),
-    ("prohibit", "prohibit"),
-    ("prohibited", "prohibit"),
+/// Lines that are no routes.
+#[rustfmt::skip]
+pub(super) const HEADINGS: &Grammar = &[
+    (Mark::Nothing, &["BIRD ANY ready.", "Access restricted"]),
+    (Mark::Table, &["Table NAME:", "Table NAME"]),
 ];
 
-/// One route of a prefix whose lines are being read.
-struct Open {
-    line: u64,
-    prefix: IpPrefix,
-    primary: bool,
-    hops: Vec<Hop>,
-    /// The AS and the protocol, where the line names them.
-    origin: Option<u32>,
-    protocol: String,
-}
+/// What a next hop is written with.
+#[rustfmt::skip]
+pub(super) const HOP: &Grammar = &[
+    (Mark::Hop, &["via ADDR on NAME", "via ADDR", "dev NAME"]),
+    (Mark::Nothing, &["mpls ANY", "onlink", "bfd"]),
+    (Mark::Weight, &["weight NUM"]),
+];
 
-/// One table of the output.
-struct Table {
-    name: String,
-    /// Its first route, and the number of its routes.
-    first: u64,
-    routes: u64,
-    best: Best<bool>,
-    /// The first line that could not be read, in a table that nobody may want.
-    damage: Option<Damage>,
-}
+/// What follows the protocol of a route.
+#[rustfmt::skip]
+pub(super) const MARKS: &Grammar = &[
+    (Mark::Is(State::Used), &["*"]),
+    (Mark::Is(State::Uninstalled), &["!"]),
+    (Mark::Nothing, &["I", "IA", "E1", "E2", "(NUM)", "(NUM/NUM)", "(ANY)", "[ASANY]", "[i]",
+        "[e]", "[ANY]"]),
+];
 
-struct Reading<'o> {
-    options: &'o ReadOptions,
-    tables: Vec<Table>,
-    /// The index of the table that is read now.
-    now: usize,
+/// What the attributes of `all` begin with.
+#[rustfmt::skip]
+pub(super) const ATTRIBUTES: [&str; 22] = [
+    "Type:", "bgp_", "ospf_", "babel_", "rip_", "BGP.", "OSPF.", "RIP.", "Babel.", "Kernel.", "IS-IS.",
+    "krt_", "from:", "source:", "preference:", "igp_metric:", "scope:", "Internal", "hostentry:",
+    "aspa_providers:", "gateway_name:", "mpls_",
+];
+
+struct Reading {
     prefix: Option<IpPrefix>,
-    open: Option<Open>,
-    /// What the routes of the prefix say, if all origins are wanted.
-    origins: Origins,
+    /// The state that the source of the prefix says.
+    source: State,
+    /// Whether the kernel refused the route that BIRD has chosen for the prefix.
+    is_refused: bool,
+    is_skipping: bool,
 }
 
 fn read(blocks: &mut Lines<'_>, options: &ReadOptions, builder: &mut Builder) -> Result<(), Damage> {
-    let origins = Origins::default();
-    let mut reading = Reading { options, tables: Vec::new(), now: 0, prefix: None, open: None, origins };
-    reading.enter("");
-    blocks.each_line(|number, line| {
-        let result = line.and_then(utf8).map_err(Trouble::Here);
-        let result = result.and_then(|line| reading.line(number, line, builder));
-        match result {
-            Err(Trouble::Here(what)) if !reading.is_wanted() => {
-                reading.tables[reading.now].damage.get_or_insert(Damage::line(number, what));
-                Ok(())
-            }
-            other => builder.settled(Place::Line(number), other),
-        }
-    })?;
-    reading.end_prefix(builder)?;
-    reading.finish(builder)
+    // Routes before any name are of the one table.
+    let usual = &["master", "master4", "master6", ""];
+    let asked = options.table.as_deref();
+    let mut sink = Sink::new(options, Choice { kind: "table", option: "--routing-table", asked, usual });
+    sink.tells_origins = true;
+    let mut reading = Reading { prefix: None, source: State::Used, is_refused: false, is_skipping: false };
+    sink.each_line(blocks, builder, |sink, place, line| reading.line(sink, place, line))?;
+    sink.finish(builder)
 }
 
-impl<'o> Reading<'o> {
-    /// Goes to a table.
-    fn enter(&mut self, name: &str) {
-        let known = self.tables.iter().position(|table| table.name == name);
-        self.now = known.unwrap_or(self.tables.len());
-        if known.is_none() {
-            let name = name.to_owned();
-            self.tables.push(Table { name, first: 0, routes: 0, best: Best::new(), damage: None });
-        }
-    }
-
-    fn choice(&self) -> Choice<'o> {
-        // Routes before any name are of the one table.
-        let usual = &["master", "master4", "master6", ""];
-        Choice { kind: "table", option: "--routing-table", asked: self.options.table.as_deref(), usual }
-    }
-
-    /// Whether the present table is read by its name alone.
-    fn is_wanted(&self) -> bool {
-        self.choice().is_wanted(&self.tables[self.now].name)
-    }
-
-    fn line(&mut self, number: u64, line: &str, builder: &mut Builder) -> Result<(), Trouble> {
+impl Reading {
+    fn line(&mut self, sink: &mut Sink<'_>, place: Place, line: &str) -> Line {
         let text = line.trim();
-        if let Some(name) = text.strip_prefix("Table ") {
-            self.end_prefix(builder)?;
-            self.prefix = None;
-            self.enter(name.trim_end_matches(':'));
-            return Ok(());
+        let words = Words::new(text);
+        if text.is_empty() {
+            return Line::Blank;
         }
-        if is_heading(text) {
-            return Ok(());
+        let heading = whole(words, HEADINGS);
+        if let Some((caught, mark)) = heading {
+            if mark == Mark::Table {
+                sink.close();
+                (self.prefix, self.is_skipping) = (None, false);
+                sink.table(caught.name.unwrap_or_default(), "");
+            }
+            return Line::Aside;
+        }
+        if text.starts_with('#') || text == "bird>" || is_prompt(text) {
+            return Line::Aside;
         }
         if line.starts_with('\t') {
-            if let Some(route) = &mut self.open
-                && !matches!(route.hops[..], [Hop { info: NextHopInfo::Label(_), .. }])
-            {
-                route.hops.extend(hop(line)?);
-            }
+            return if self.is_skipping { Line::Told(REST.into()) } else { Self::below(sink, text).into() };
+        }
+        let result = self.route(sink, place, line);
+        self.is_skipping = result.is_err();
+        if self.is_skipping {
+            sink.close();
+        }
+        result.into()
+    }
+
+    /// Reads a line of a next hop, or of an attribute.
+    fn below(sink: &mut Sink<'_>, text: &str) -> Result<(), String> {
+        if ATTRIBUTES.iter().any(|begin| text.starts_with(begin)) {
             return Ok(());
         }
-        self.close(builder)?;
-        let mut rest = line;
+        let mut said = Said::default();
+        said.read(Words::new(text), HOP)?;
+        let route = sink.route().ok_or_else(|| unknown(text))?;
+        let is_nowhere = matches!(route.hops[..], [(Hop { info: NextHopInfo::Label(_), .. }, _)]);
+        if !is_nowhere {
+            route.hops.extend(said.hop().map(|hop| (hop, State::Used)));
+        }
+        Ok(())
+    }
+
+    fn route(&mut self, sink: &mut Sink<'_>, place: Place, line: &str) -> Result<(), String> {
+        let mut words = Words::new(line);
         if !line.starts_with(' ') {
-            self.end_prefix(builder)?;
-            let (word, after) =
-                line.split_at(line.find(|c: char| c.is_ascii_whitespace()).unwrap_or(line.len()));
-            rest = after;
-            let table = &mut self.tables[self.now];
-            table.routes += 1;
-            table.first = if table.first == 0 { number } else { table.first };
-            self.prefix = None;
-            self.prefix = Some(scan::prefix(word.as_bytes(), self.options.mask_host_bits)?);
-        } else if self.prefix.is_none() && self.tables[self.now].routes > 0 {
-            return Ok(()); // the other routes of a damaged prefix
-        }
-        self.open = Some(route(number, self.prefix, rest)?);
-        Ok(())
-    }
-
-    /// Ends the route that is open.
-    fn close(&mut self, builder: &mut Builder) -> Result<(), Damage> {
-        let Some(route) = self.open.take() else { return Ok(()) };
-        let offer: Option<Offer> = match self.options.value {
-            Value::NextHop | Value::NextHops => hops::offer(&route.hops, self.options.value),
-            Value::Origins => {
-                let origin = route.origin.map(NextHopInfo::AutonomousSystem);
-                self.origins.push(Place::Line(route.line), route.prefix, origin);
-                return Ok(());
-            }
-            Value::OriginAs | Value::Route => {
-                route.origin.map(|origin| NextHopInfo::AutonomousSystem(origin).into())
-            }
-            Value::Peer => Some(NextHopInfo::Label(route.protocol.as_str().into()).into()),
-        };
-        let is_wanted = self.is_wanted();
-        match offer {
-            Some(offer) => {
-                self.offer(Place::Line(route.line), route.prefix, !route.primary, offer, builder)?;
-            }
-            // Routes that did not come by BGP have no AS.
-            None if self.options.value == Value::OriginAs => {
-                builder.left_out(Place::Line(route.line), "route without an origin AS")?;
-            }
-            None => {
-                let what = "has no hop (expected via, dev, or a type that does not forward)";
-                let damage = Damage::line(route.line, format!("{} {what}", route.prefix));
-                if is_wanted {
-                    return builder.damaged(damage);
+            (self.prefix, self.is_refused, self.source) = (None, false, State::Used);
+            let first = words.peek().unwrap_or_default();
+            let prefix = words::prefix(&mut words, |_| None, sink.options.mask_host_bits);
+            self.prefix = Some(prefix.unwrap_or_else(|| Err(unknown(first)))?);
+            if let Some(caught) = words.phrase("from PREFIX") {
+                let all = ["::/0", "0.0.0.0/0"];
+                if !caught.prefix.is_some_and(|source| all.contains(&source)) {
+                    self.source = State::Conditional;
                 }
-                self.tables[self.now].damage.get_or_insert(damage);
             }
         }
-        Ok(())
-    }
-
-    fn offer(
-        &mut self,
-        place: Place,
-        prefix: IpPrefix,
-        rank: bool,
-        offer: Offer,
-        builder: &Builder,
-    ) -> Result<(), Damage> {
-        let table = &mut self.tables[self.now];
-        table.best.offer(place, prefix, rank, offer);
-        builder.beside(place, table.best.bytes())
-    }
-
-    /// Ends the routes of a prefix.
-    fn end_prefix(&mut self, builder: &mut Builder) -> Result<(), Damage> {
-        self.close(builder)?;
-        match self.origins.take() {
-            Some((place, prefix, Some(list))) => self.offer(place, prefix, false, list.into(), builder),
-            Some((place, _, None)) => builder.left_out(place, "prefix without an origin AS"),
-            None => Ok(()),
+        let kind = words.peek().unwrap_or_default();
+        let prefix = self.prefix.ok_or_else(|| unknown(kind))?;
+        let mut route = Route::new(place, prefix);
+        if let Some(kind) = nowhere(kind) {
+            route.hops.push((Hop::nowhere(kind), State::Used));
+            words.next();
+        } else if ["unicast", "multipath"].contains(&kind) {
+            words.next();
+        } else {
+            // Version 1 has the only next hop here.
+            let end = words.rest().find('[').ok_or_else(|| unknown(kind))?;
+            let (hop, rest) = words.rest().split_at(end);
+            let mut said = Said::default();
+            said.read(Words::new(hop), HOP)?;
+            route.hops.extend(said.hop().map(|hop| (hop, State::Used)));
+            words = Words::new(rest);
         }
-    }
-
-    /// Adds the routes of the tables that are wanted.
-    fn finish(mut self, builder: &mut Builder) -> Result<(), Damage> {
-        self.tables.retain(|table| table.routes > 0);
-        let names: Vec<&str> = self.tables.iter().map(|table| table.name.as_str()).collect();
-        let choice = self.choice();
-        let chosen = match choice.chosen(&names) {
-            Ok(chosen) => chosen,
-            Err(damage) => return builder.damaged(damage),
+        let protocol = words.next().filter(|group| group.starts_with('[')).ok_or_else(|| unknown(kind))?;
+        let origin = words.rest().rsplit_once("[AS").map(|(_, number)| number);
+        let digits = |text: &str| text.bytes().take_while(u8::is_ascii_digit).count();
+        route.origin = origin
+            .and_then(|number| number[..digits(number)].parse().ok())
+            .map(NextHopInfo::AutonomousSystem);
+        let protocol = protocol_of(protocol)?;
+        route.peer = Some(NextHopInfo::Label(protocol.into()));
+        let mut said = Said::default();
+        said.read(words, MARKS)?;
+        route.state = match said.state {
+            Some(State::Used) | None => self.source,
+            Some(state) => state,
         };
-        for (table, is_read) in self.tables.into_iter().zip(chosen) {
-            if is_read {
-                table.damage.into_iter().try_for_each(|damage| builder.damaged(damage))?;
-                table.best.finish(builder)?;
-            } else {
-                builder.notes([choice.left_out(&table.name, table.routes, Place::Line(table.first))])?;
-            }
+        // Of routes that are not marked the first is taken, if none of the prefix is.
+        route.rank = u64::from(said.state.is_none());
+        if self.is_refused && said.state.is_none() {
+            route.state = State::Candidate;
         }
+        self.is_refused |= said.state == Some(State::Uninstalled);
+        sink.open(route);
         Ok(())
     }
 }
 
-/// Lines between routes.
-fn is_heading(text: &str) -> bool {
-    text.is_empty()
-        || text.starts_with('#')
-        || (text.starts_with("BIRD ") && text.contains("ready"))
-        || text.starts_with("Access restricted")
-        || text == "bird>"
-}
-
-/// Reads the rest of a route line after its prefix.
-fn route(line: u64, prefix: Option<IpPrefix>, text: &str) -> Result<Open, String> {
-    let expected = || format!("expected a route of BIRD, found {}", quoted(text.trim()));
-    let prefix = prefix.ok_or_else(expected)?;
-    let (before, after) = text.split_once('[').ok_or_else(expected)?;
-    let (protocol, marks) = after.split_once(']').ok_or_else(expected)?;
-    let kind = before.split_ascii_whitespace().next().ok_or_else(expected)?;
-    let nowhere = NOWHERE.iter().find(|(name, _)| *name == kind);
-    let origin = marks.rsplit_once("[AS").map(|(_, number)| number);
-    let digits = |text: &str| text.bytes().take_while(u8::is_ascii_digit).count();
-    Ok(Open {
-        line,
-        prefix,
-        // `!` is a primary route that the kernel refused.
-        primary: matches!(marks.split_ascii_whitespace().next(), Some("*" | "!")),
-        hops: match nowhere {
-            Some((_, name)) => vec![Hop::nowhere(name)],
-            None => hop(before)?.into_iter().collect(),
-        },
-        origin: origin.and_then(|number| number[..digits(number)].parse().ok()),
-        protocol: protocol.split_ascii_whitespace().next().unwrap_or_default().to_owned(),
-    })
-}
-
-/// Reads `via ADDRESS on INTERFACE`, or `dev INTERFACE`, wherever it begins; `None` for an
-/// attribute line.
-fn hop(text: &str) -> Result<Option<Hop>, String> {
-    let mut words = text.split_ascii_whitespace();
-    let first = words.next();
-    match first {
-        Some("via") => {
-            let address = words.next().unwrap_or_default().parse();
-            let address =
-                address.map_err(|_| format!("expected an address after via in {}", quoted(text.trim())))?;
-            let interface = if words.next() == Some("on") { words.next() } else { None };
-            let weight = words.skip_while(|&word| word != "weight").nth(1);
-            Ok(Hop::through(Some(address), interface, weight.and_then(|weight| weight.parse().ok())))
+/// Returns the protocol of a group `[bgp1 2024-01-01 12:00:00 from 192.0.2.9]`.
+fn protocol_of(group: &str) -> Result<&str, String> {
+    let mut words = Words::new(group.trim_matches(['[', ']']));
+    let protocol = words.next().unwrap_or_default();
+    while let Some(word) = words.next() {
+        let is_time = word.starts_with(|c: char| c.is_ascii_digit());
+        if !is_time && (word != "from" || words.next().and_then(words::address).is_none()) {
+            return Err(unknown(word));
         }
-        Some("dev") => {
-            let interface =
-                words.next().ok_or("expected an interface after dev, found the end of the line")?;
-            Ok(Hop::through(None, Some(interface), None))
-        }
-        _ => Ok(None),
     }
+    Ok(protocol)
 }
 
 /// Returns whether a line is one of `show route`.
@@ -296,10 +212,9 @@ fn is_line(line: &str) -> bool {
     }
     let Some((word, rest)) = line.split_once([' ', '\t']) else { return false };
     let kind = rest.split_ascii_whitespace().next().unwrap_or_default();
-    if !KINDS.contains(&kind) && !NOWHERE.iter().any(|(name, _)| *name == kind) {
-        return false; // a value of the text format may have brackets too
-    }
-    scan::prefix(word.as_bytes(), true).is_ok_and(|prefix| route(1, Some(prefix), rest).is_ok())
+    // A value of the text format may have brackets too.
+    let is_kind = KINDS.contains(&kind) || nowhere(kind).is_some() || kind == "from";
+    is_kind && rest.contains('[') && scan::prefix(word.as_bytes(), true).is_ok()
 }
 
 #[cfg(test)]
@@ -378,11 +293,11 @@ mod tests {
         };
         let (routes, notes) = of(&text, None).unwrap();
         assert_eq!(routes, ["10.0.0.0/8 192.0.2.1 dev eth0"]);
-        assert_eq!(notes, ["route of table red", "route of table vpn4"]);
+        assert_eq!(notes, ["route of table red", "line of table vpn4 that is not understood"]);
         assert_eq!(of(&text, Some("red")).unwrap().0, ["10.0.0.0/8 192.0.2.2 dev eth0"]);
         assert_eq!(of(&table("red", 2), None).unwrap().0, ["10.0.0.0/8 192.0.2.2 dev eth0"]);
         let error = of(&text, Some("vpn4")).unwrap_err();
-        assert_eq!(error, "memory, line 9: \"65000:1\" is not an ipv6 prefix (expected address/length)");
+        assert_eq!(error, "memory, line 9: unknown mark \"65000:1\"; 1 of 1 lines are not understood");
         let error = of(&[&table("red", 2), vpn].concat(), None).unwrap_err();
         assert_eq!(error, "memory, line 1: no table master, name one of red, vpn4 by --routing-table");
         assert!(
@@ -390,25 +305,51 @@ mod tests {
         );
     }
 
+    fn told(text: &str) -> (Vec<String>, Vec<String>) {
+        let loaded = parse(text.as_bytes(), &ReadOptions::default()).unwrap();
+        let notes = loaded.report.notes.iter().map(ToString::to_string).collect();
+        (testing::routes(&loaded), notes)
+    }
+
     #[test]
-    fn what_is_wrong_is_said() {
+    fn a_route_that_the_kernel_refused_is_left_out_with_its_prefix() {
+        let (routes, notes) = told(
+            "Table master4:\n10.0.0.0/8 unicast [a 1] ! (200)\n\tvia 192.0.2.1 on eth0 mpls 100/200\n\
+             \x20          unicast [b 1] (100)\n\tvia 192.0.2.2 on eth0\n\
+             10.1.0.0/16 unicast [a 1] * (200)\n\tvia 192.0.2.3 on eth0 onlink\n",
+        );
+        assert_eq!(routes, ["10.1.0.0/16 192.0.2.3 dev eth0"]);
+        let refused = "left out: route that is not in the forwarding table, 1 time, first at line 2";
+        assert_eq!(notes[0], refused);
+    }
+
+    #[test]
+    fn a_source_makes_a_route_conditional() {
+        let (routes, notes) = told(
+            "Table sadr6:\n2001:db8:1::/48 from 2001:db8:9::/48 unicast [a 1] * (200)\n\tvia fe80::5 on eth0\n\
+             2001:db8:2::/48 from ::/0 unicast [a 1] * (200)\n\tvia fe80::5 on eth0\n",
+        );
+        assert_eq!(routes, ["2001:db8:2::/48 fe80::5 dev eth0"]);
+        assert_eq!(notes, ["left out: conditional route, 1 time, first at line 2"]);
+    }
+
+    #[test]
+    fn a_line_that_is_not_understood_is_left_out_and_told() {
+        let (routes, notes) = told(
+            "10.0.0.0/8 unicast [a 1] * (1)\n\tvia 192.0.2.1 on eth0\n\tvia 192.0.2.2 on eth1 odd\n\
+             11.0.0.0/8 new [a] *\n\tvia 192.0.2.1 on eth0\n12.0.0.0/8 blackhole [a] *\n",
+        );
+        assert_eq!(routes, ["10.0.0.0/8 192.0.2.1 dev eth0", "12.0.0.0/8 blackhole"]);
+        assert_eq!(notes.len(), 3, "{notes:?}");
         let error = |text: &str| testing::error(Format::Bird, text);
         assert_eq!(
             error("10.0.0.0/8 unicast\n"),
-            "memory, line 1: expected a route of BIRD, found \"unicast\""
+            "memory, line 1: unknown mark \"unicast\"; 1 of 1 lines are not understood"
         );
-        assert_eq!(
-            error("10.0.0.0/8 unicast [a b] * (1)\n11.0.0.0/8 blackhole [a] *\n"),
-            "memory, line 1: 10.0.0.0/8 has no hop (expected via, dev, or a type that does not forward)"
-        );
-        assert!(error("  unicast [a b] * (1)\n").contains("expected a route of BIRD"));
+        assert!(error("  unicast [a 1] * (1)\n").contains("unknown mark"));
         assert!(
-            error("\u{c}ab\u{80}\n").contains("is not a prefix"),
+            error("\u{c}ab\u{80}\n").contains("unknown mark"),
             "white space of another kind before a word"
         );
-        let options = ReadOptions { format: Some(Format::Bird), keep_going: true, ..Default::default() };
-        let text = b"10.0.0.1/8 blackhole [a] *\n      blackhole [b]\n11.0.0.0/8 blackhole [a] *\n";
-        let loaded = parse(text, &options).unwrap();
-        assert_eq!((loaded.tables.ipv4.len(), loaded.damage.len()), (1, 1));
     }
 }

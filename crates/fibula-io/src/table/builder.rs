@@ -5,6 +5,7 @@ use super::fields::{self, Column};
 use super::hops::Offer;
 use super::layouts::Lines;
 use super::locations::Join;
+use super::router::sink::Account;
 use super::routes::Routes;
 use super::{ReadOptions, Tables};
 use crate::blocks::record;
@@ -30,6 +31,8 @@ pub(super) struct Builder {
     pub(super) columns: Vec<Column>,
     /// Where RPKI payloads go, if a table of them is not wanted.
     pub(super) payloads: Option<Payloads>,
+    /// The lines of routers' text, by what became of them.
+    pub(super) account: Account,
     /// The file that is read, if it is one.
     pub(super) source: Option<PathBuf>,
     keep_going: bool,
@@ -292,6 +295,11 @@ impl<R: PartialOrd> Best<R> {
                 self.order.push((place, prefix));
             }
         }
+    }
+
+    /// Returns whether a prefix has a route.
+    pub(super) fn has(&self, prefix: &IpPrefix) -> bool {
+        self.routes.contains_key(prefix)
     }
 
     /// Returns the bytes it takes.

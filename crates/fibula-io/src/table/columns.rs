@@ -39,19 +39,10 @@ impl Columns {
 }
 
 /// The names of the column of prefixes.
+#[rustfmt::skip]
 const PREFIX_NAMES: [&str; 12] = [
-    "prefix",
-    "network",
-    "cidr",
-    "subnet",
-    "route",
-    "ip prefix",
-    "ip_prefix",
-    "ip_range",
-    "netblock",
-    "net",
-    "nlri",
-    "dst",
+    "prefix", "network", "cidr", "subnet", "route", "ip prefix", "ip_prefix", "ip_range", "netblock",
+    "net", "nlri", "dst",
 ];
 
 /// The names of the column of addresses, where there is one of netmasks, or lengths, beside it.
@@ -59,30 +50,16 @@ const ADDRESS_NAMES: [&str; 6] =
     ["address", "ip", "ip_address", "ip address", "network_address", "network address"];
 
 /// The names of the column of netmasks or lengths.
+#[rustfmt::skip]
 const MASK_NAMES: [&str; 11] = [
-    "netmask",
-    "mask",
-    "subnet_mask",
-    "subnet mask",
-    "subnetmask",
-    "genmask",
-    "prefix_length",
-    "prefix length",
-    "prefixlen",
-    "mask_len",
-    "masklen",
+    "netmask", "mask", "subnet_mask", "subnet mask", "subnetmask", "genmask", "prefix_length",
+    "prefix length", "prefixlen", "mask_len", "masklen",
 ];
 
 /// The names of the columns of the first and of the last address, in the same order.
+#[rustfmt::skip]
 const START_NAMES: [&str; 9] = [
-    "start",
-    "start_ip",
-    "ip_start",
-    "first",
-    "first_ip",
-    "ip_from",
-    "range_start",
-    "ip_range_start",
+    "start", "start_ip", "ip_start", "first", "first_ip", "ip_from", "range_start", "ip_range_start",
     "start_address",
 ];
 const END_NAMES: [&str; 9] =
@@ -252,7 +229,9 @@ impl Chosen {
         }
         let mut fields = fields(line, self.delimiter)?;
         let (count, expected) = (fields.len(), self.names.len());
-        if count > expected {
+        let has_more =
+            count > expected && !(self.is_ragged && fields[expected..].iter().all(|it| it.is_empty()));
+        if has_more {
             return Err(format!("{count} columns, expected {expected}"));
         }
         if self.is_ragged {

@@ -4,13 +4,16 @@
 //! `selected` (else `installed`) is taken. Prefixes without one are left out, as FRR does not
 //! forward by them. The first hop that is in the forwarding table (`fib`) counts, else the first.
 //!
-//! With `vrf all` the objects of several VRFs are in one. The VRF `default` is read, or the one
-//! that is asked for, or the only one.
+//! With `vrf all` the objects of several VRFs are in one, with `table all` those of several routing
+//! tables under their numbers; the objects of several commands may follow one another. The VRF
+//! `default` and the table 254 are read, or the one that is asked for, or the only one.
 
 use super::builder::{Builder, Trouble};
-use super::hops::{self, Hop};
+use super::hops::Hop;
 use super::layouts::{Layout, Looks, Reader as Reads};
 use super::named::Choice;
+use super::router::marks::State;
+use super::router::sink::{Route, Sink};
 use super::{ReadOptions, json};
 use crate::scan;
 use crate::{Damage, Place};
@@ -51,11 +54,19 @@ fn looks_one(value: &Value) -> bool {
 /// The fields of a route that matter here.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[allow(clippy::struct_excessive_bools, reason = "the flags are FRR's own keys")]
 struct RouteEntry<'a> {
     #[serde(default)]
     selected: bool,
     #[serde(default)]
     installed: bool,
+    /// The kernel refused it, does not have it yet, or the hardware refused it.
+    #[serde(default)]
+    failed: bool,
+    #[serde(default)]
+    queued: bool,
+    #[serde(default)]
+    offload_failed: bool,
     #[serde(borrow)]
     vrf_name: Option<Cow<'a, str>>,
     #[serde(default, borrow)]
@@ -87,69 +98,37 @@ struct HopEntry<'a> {
 
 fn read(text: &[u8], options: &ReadOptions, builder: &mut Builder) -> Result<(), Damage> {
     let mut stopped = None;
-    let mut deserializer = serde_json::Deserializer::from_slice(text);
-    let (vrfs, vrf) = (Vec::new(), None);
-    let mut reader = Reader { text, options, builder, stopped: &mut stopped, vrf, vrfs };
-    let result = deserializer.deserialize_map(&mut reader).and_then(|()| deserializer.end());
-    let vrfs = reader.vrfs;
-    match (stopped, result) {
+    let document = json::document_of(text);
+    let mut deserializer = serde_json::Deserializer::from_slice(document);
+    let sink = Sink::new(options, Choice::of_vrf(options.vrf.as_deref()));
+    let mut reader = Reader { text, sink, builder, stopped: &mut stopped, table: None };
+    // The documents of several commands may follow one another.
+    let mut result = deserializer.deserialize_map(&mut reader);
+    while result.is_ok() && deserializer.end().is_err() {
+        result = deserializer.deserialize_map(&mut reader);
+    }
+    let Reader { sink, builder, stopped, .. } = reader;
+    match (stopped.take(), result) {
         (Some(damage), _) => return Err(damage),
         (None, Err(error)) => {
-            let what = format!("expected the JSON of FRR: {error}");
-            builder.damaged(Damage::line(error.line() as u64, what))?;
+            let line = json::line_of(text, document) + error.line() as u64 - 1;
+            builder.damaged(Damage::line(line, format!("expected the JSON of FRR: {error}")))?;
         }
         (None, Ok(())) => {}
     }
-    if vrfs.is_empty() { Ok(()) } else { chosen(text, &vrfs, options, builder) }
-}
-
-/// Reads the VRF that is wanted, and counts the routes of the others.
-fn chosen(
-    text: &[u8],
-    vrfs: &[(String, &str)],
-    options: &ReadOptions,
-    builder: &mut Builder,
-) -> Result<(), Damage> {
-    let choice = Choice::of_vrf(options.vrf.as_deref());
-    let names: Vec<&str> = vrfs.iter().map(|(name, _)| name.as_str()).collect();
-    let chosen = match choice.chosen(&names) {
-        Ok(chosen) => chosen,
-        Err(damage) => return builder.damaged(damage),
-    };
-    for ((name, content), is_read) in vrfs.iter().zip(chosen) {
-        let mut stopped = None;
-        let (vrf, vrfs) = (Some(name.as_str()), Vec::new());
-        if is_read {
-            let mut inner = Reader { text, options, builder, stopped: &mut stopped, vrf, vrfs };
-            let result = serde_json::Deserializer::from_str(content).deserialize_map(&mut inner);
-            let line = inner.line_of(content);
-            match (stopped, result) {
-                (Some(damage), _) => return Err(damage),
-                (None, Err(error)) => builder.damaged(Damage::line(line, error.to_string()))?,
-                (None, Ok(())) => {}
-            }
-        } else {
-            let count =
-                serde_json::from_str::<serde_json::Map<String, Value>>(content).map_or(0, |map| map.len());
-            let note = choice.left_out(name, count as u64, Place::Line(1));
-            builder.notes((count > 0).then_some(note))?;
-        }
-    }
-    Ok(())
+    sink.finish(builder)
 }
 
 /// Reads the routes of the outer object one by one: a full table as a tree of JSON values would
 /// need gigabytes.
 struct Reader<'r, 't> {
     text: &'t [u8],
-    options: &'r ReadOptions,
+    sink: Sink<'r>,
     builder: &'r mut Builder,
     /// The damage at which reading had to stop.
     stopped: &'r mut Option<Damage>,
-    /// The VRF that is read, where the document has several.
-    vrf: Option<&'r str>,
-    /// The VRFs of the document and their content.
-    vrfs: Vec<(String, &'t str)>,
+    /// The VRF or the routing table whose object this is.
+    table: Option<String>,
 }
 
 impl<'t> Visitor<'t> for &mut Reader<'_, 't> {
@@ -161,17 +140,17 @@ impl<'t> Visitor<'t> for &mut Reader<'_, 't> {
 
     fn visit_map<M: MapAccess<'t>>(self, mut map: M) -> Result<(), M::Error> {
         while let Some((key, value)) = map.next_entry::<Cow<'t, str>, &'t RawValue>()? {
-            if value.get().starts_with('{') && self.vrf.is_none() {
-                self.vrfs.push((key.into_owned(), value.get()));
-                continue;
-            }
-            let result = self.prefix(&key, value.get());
+            let result = if value.get().starts_with('{') && self.table.is_none() {
+                self.of_table(&key, value.get())
+            } else {
+                self.prefix(&key, value.get())
+            };
             let place = match result {
                 Err(Trouble::Here(_)) => Place::Line(self.line_of(value.get())),
                 _ => Place::Line(1),
             };
             if let Err(damage) = self.builder.settled(place, result) {
-                *self.stopped = Some(damage);
+                self.stopped.get_or_insert(damage);
                 return Err(serde::de::Error::custom("stopped"));
             }
         }
@@ -179,51 +158,65 @@ impl<'t> Visitor<'t> for &mut Reader<'_, 't> {
     }
 }
 
-impl Reader<'_, '_> {
+impl<'t> Reader<'_, 't> {
     /// Returns the line that a part of the text begins on. Only called for damage, as it is O(n).
     fn line_of(&self, part: &str) -> u64 {
         json::line_of(self.text, part.as_bytes())
     }
 
+    /// Reads the object of a VRF, or under `table all` of a routing table, which is a number.
+    fn of_table(&mut self, key: &str, content: &'t str) -> Result<(), Trouble> {
+        if key.parse::<u32>().is_ok() {
+            let asked = self.sink.options.table.as_deref();
+            self.sink.choice = Choice { kind: "table", option: "--routing-table", asked, usual: &["254"] };
+        }
+        self.table = Some(key.to_owned());
+        let result = serde_json::Deserializer::from_str(content).deserialize_map(&mut *self);
+        self.table = None;
+        match (self.stopped.take(), result) {
+            (Some(damage), _) => Err(damage.into()),
+            (None, Err(error)) => Err(error.to_string().into()),
+            (None, Ok(())) => Ok(()),
+        }
+    }
+
     /// The routes of one prefix.
     fn prefix(&mut self, key: &str, routes: &str) -> Result<(), Trouble> {
-        let prefix = scan::prefix(key.as_bytes(), self.options.mask_host_bits)?;
+        let prefix = scan::prefix(key.as_bytes(), self.sink.options.mask_host_bits)?;
         let place = Place::Line(1);
-        let mut all: Vec<RouteEntry<'_>> =
+        let all: Vec<RouteEntry<'_>> =
             serde_json::from_str(routes).map_err(|error| format!("the routes of {prefix}: {error}"))?;
-        if let Some(wanted) = self.options.vrf.as_deref().filter(|_| self.vrf.is_none()) {
-            let is_other =
-                |route: &RouteEntry<'_>| route.vrf_name.as_deref().is_some_and(|name| name != wanted);
-            if let Some(name) =
-                all.iter().find(|route| is_other(route)).and_then(|route| route.vrf_name.clone())
-            {
-                all.retain(|route| !is_other(route));
-                self.builder.left_out(place, format!("route of VRF {name}"))?;
-            }
-            if all.is_empty() {
-                return Ok(());
-            }
-        }
+        let named = all.iter().find_map(|route| route.vrf_name.as_deref());
+        self.sink.table(self.table.as_deref().or(named).unwrap_or("default"), "");
         let chosen = all.iter().find(|r| r.selected).or_else(|| all.iter().find(|r| r.installed));
-        let Some(route) = chosen else {
-            return Ok(self.builder.left_out(place, "prefix without a selected route")?);
-        };
-        let is_known = route.nexthops.iter().any(|hop| hop.fib);
-        let hops = route.nexthops.iter().filter(|hop| hop.fib == is_known);
-        let any_active = route.nexthops.iter().any(|hop| hop.active == Some(true));
-        let is_dead = |hop: &HopEntry<'_>| match hop.active {
-            None => any_active && !hop.fib,
-            Some(active) => !active,
-        };
-        let hops = hops.filter_map(|entry| Some(Hop { is_dead: is_dead(entry), ..entry.hop()? })).collect();
-        let Some(hops) = hops::alive(hops, place, self.builder)? else { return Ok(()) };
-        let offer = hops::offer(&hops, self.options.value)
-            .ok_or_else(|| format!("{prefix} has no hop with an address or interface"))?;
-        Ok(self.builder.offer(place, prefix, offer)?)
+        let mut offered = Route::new(place, prefix);
+        if let Some(route) = chosen {
+            let is_known = route.nexthops.iter().any(|hop| hop.fib);
+            let hops = route.nexthops.iter().filter(|hop| hop.fib == is_known);
+            let any_active = route.nexthops.iter().any(|hop| hop.active == Some(true));
+            offered.hops.extend(hops.filter_map(|hop| Some((hop.hop()?, hop.state(any_active)))));
+            if route.failed || route.queued || route.offload_failed {
+                offered.state = State::Uninstalled;
+            } else if offered.hops.is_empty() {
+                return Err(format!("{prefix} has no hop with an address or interface").into());
+            }
+        } else {
+            offered.state = State::Candidate;
+        }
+        self.sink.open(offered);
+        Ok(self.sink.beside(place, self.builder)?)
     }
 }
 
 impl HopEntry<'_> {
+    fn state(&self, any_active: bool) -> State {
+        match self.active {
+            None if any_active && !self.fib => State::Dead,
+            Some(false) => State::Dead,
+            _ => State::Used,
+        }
+    }
+
     fn hop(&self) -> Option<Hop> {
         let label = match self {
             Self { admin_prohibited: true, .. } => Some("prohibit"),
@@ -306,6 +299,42 @@ mod tests {
         assert_eq!(of(&format!("{{\"red\":{}}}", route(2)), None), found(2, ""));
         let error = of(&text, Some("blue")).unwrap_err();
         assert_eq!(error, "memory, line 1: no VRF blue (there are default, red)");
+    }
+
+    #[test]
+    fn what_the_kernel_refused_is_left_out() {
+        let route = |flags: &str| {
+            format!("[{{\"selected\":true,{flags}\"nexthops\":[{{\"fib\":true,\"ip\":\"192.0.2.1\"}}]}}]")
+        };
+        let text = format!(
+            "{{\"10.0.0.0/8\":{},\"10.1.0.0/16\":{},\"10.2.0.0/16\":{}}}",
+            route("\"installed\":true,"),
+            route("\"failed\":true,"),
+            route("\"queued\":true,")
+        );
+        let loaded = parse(text.as_bytes(), &ReadOptions::default()).unwrap();
+        assert_eq!(routes(&loaded), ["10.0.0.0/8 192.0.2.1"]);
+        assert_eq!(loaded.report.notes[0].what, "route that is not in the forwarding table");
+    }
+
+    #[test]
+    fn tables_by_their_numbers_and_documents_one_after_the_other() {
+        let route = |last: u8, vrf: &str| {
+            format!(
+                "{{\"10.0.0.0/8\":[{{\"selected\":true,\"vrfName\":\"{vrf}\",\"nexthops\":[{{\"ip\":\"192.0.2.{last}\"}}]}}]}}"
+            )
+        };
+        let of = |text: &str, table: Option<&str>| {
+            let options = ReadOptions { table: table.map(Into::into), ..Default::default() };
+            let loaded = parse(text.as_bytes(), &options).unwrap();
+            (routes(&loaded).join(" "), loaded.report.notes.last().map(|note| note.what.to_string()))
+        };
+        let all = format!("{{\"254\":{},\"100\":{}}}", route(1, "default"), route(2, "default"));
+        let other = |what: &str| Some(what.to_owned());
+        assert_eq!(of(&all, None), ("10.0.0.0/8 192.0.2.1".into(), other("route of table 100")));
+        assert_eq!(of(&all, Some("100")), ("10.0.0.0/8 192.0.2.2".into(), other("route of table 254")));
+        let several = format!(":\n{}\n{}\n", route(1, "default"), route(2, "red"));
+        assert_eq!(of(&several, None), ("10.0.0.0/8 192.0.2.1".into(), other("route of VRF red")));
     }
 
     #[test]

@@ -20,8 +20,11 @@ fn read(blocks: &mut Lines<'_>, options: &ReadOptions, builder: &mut Builder) ->
 fn is_line(line: &[u8]) -> bool {
     let Ok(fields) = fields(line, b',') else { return false };
     let [prefix, country, ..] = &fields[..] else { return false };
-    let is_code = country.is_empty() || country.len() == 2 && country.iter().all(u8::is_ascii_alphabetic);
-    fields.len() <= 1 + NAMES.len() && is_code && scan::prefix(prefix.trim_ascii(), true).is_ok()
+    let code = country.trim_ascii();
+    let is_code = code.is_empty() || code.len() == 2 && code.iter().all(u8::is_ascii_alphabetic);
+    // A comma may end the line.
+    let most = 1 + NAMES.len() + usize::from(fields.last().is_some_and(|last| last.trim_ascii().is_empty()));
+    fields.len() <= most && is_code && scan::prefix(prefix.trim_ascii(), true).is_ok()
 }
 
 #[cfg(test)]
@@ -41,6 +44,17 @@ mod tests {
                 r#"192.0.2.0/24 {"country":"BE","region":"BE-VAN","city":"Antwerp","postal_code":null}"#,
                 r#"198.51.100.7/32 {"country":"NL","region":null,"city":null,"postal_code":null}"#,
                 r#"2001:db8::/32 {"country":"BE","region":"BE-VOV","city":"Ghent","postal_code":"9000"}"#,
+            ]
+        );
+        // White space around a comma, and one comma more.
+        let text = b"192.0.2.0/24 , US , US-CA , San Jose ,\n198.51.100.0/24, NL, , Amsterdam,,\n";
+        let loaded = parse(text, &ReadOptions::default()).unwrap();
+        assert_eq!(loaded.format, Format::Geofeed);
+        assert_eq!(
+            routes(&loaded),
+            [
+                r#"192.0.2.0/24 {"country":"US","region":"US-CA","city":"San Jose","postal_code":null}"#,
+                r#"198.51.100.0/24 {"country":"NL","region":null,"city":"Amsterdam","postal_code":null}"#,
             ]
         );
         assert!(parse(b"192.0.2.0/24,BE,a,b,c,d\n", &ReadOptions::default()).is_err());

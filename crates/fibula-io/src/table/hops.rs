@@ -1,10 +1,9 @@
 //! The next hops of a route, of which a value names the first or all.
 
 use super::Value;
-use super::builder::Builder;
 use super::fields::{list, object, quoted};
+use crate::Place;
 use crate::mrt::{Origin, Path, Peer};
-use crate::{Damage, Place};
 use fibula::{IpPrefix, NextHopInfo};
 use std::net::IpAddr;
 
@@ -13,8 +12,6 @@ use std::net::IpAddr;
 pub(super) struct Hop {
     pub(super) info: NextHopInfo,
     pub(super) weight: Option<u32>,
-    /// Whether it cannot be reached.
-    pub(super) is_dead: bool,
 }
 
 /// Why a next hop that cannot be reached is left out.
@@ -23,7 +20,13 @@ pub(super) const DEAD: &str = "dead next hop";
 impl Hop {
     /// A type of route that does not forward, such as `blackhole`.
     pub(super) fn nowhere(kind: &str) -> Self {
-        Self { info: NextHopInfo::Label(kind.into()), weight: None, is_dead: false }
+        Self { info: NextHopInfo::Label(kind.into()), weight: None }
+    }
+
+    /// A network that is connected, by an interface that is not told.
+    pub(super) fn connected() -> Self {
+        let info = NextHopInfo::Gateway { address: None, interface: None };
+        Self { info, weight: None }
     }
 
     /// A router or an interface; `None` if neither is known.
@@ -36,7 +39,7 @@ impl Hop {
         let clean =
             |name: &str| name.chars().map(|c| if c.is_control() { '?' } else { c }).collect::<String>();
         let info = NextHopInfo::Gateway { address, interface: interface.map(|name| clean(name).into()) };
-        (address.is_some() || interface.is_some()).then_some(Self { info, weight, is_dead: false })
+        (address.is_some() || interface.is_some()).then_some(Self { info, weight })
     }
 
     fn json(&self) -> String {
@@ -52,18 +55,6 @@ impl Hop {
         ];
         object(fields.into_iter().filter_map(|(name, value)| Some((name, value?))))
     }
-}
-
-/// Returns the hops that can be reached, and counts the others; `None` if there are only others.
-pub(super) fn alive(
-    mut hops: Vec<Hop>,
-    place: Place,
-    builder: &mut Builder,
-) -> Result<Option<Vec<Hop>>, Damage> {
-    let all = hops.len();
-    hops.retain(|hop| !hop.is_dead);
-    (hops.len()..all).try_for_each(|_| builder.left_out(place, DEAD))?;
-    Ok((!hops.is_empty() || all == 0).then_some(hops))
 }
 
 /// The value that a route has, and the number of next hops that it does not name.
@@ -98,7 +89,7 @@ pub fn value_of(
     hops: impl IntoIterator<Item = (NextHopInfo, Option<u32>)>,
     wanted: Value,
 ) -> Option<NextHopInfo> {
-    let hop = |(info, weight)| Hop { info, weight, is_dead: false };
+    let hop = |(info, weight)| Hop { info, weight };
     let hops: Vec<Hop> = hops.into_iter().map(hop).collect();
     offer(&hops, wanted).map(|offer| offer.value)
 }
@@ -165,6 +156,11 @@ impl Origins {
     pub(super) fn push(&mut self, place: Place, prefix: IpPrefix, origin: Option<NextHopInfo>) {
         let (_, _, origins) = self.0.get_or_insert((place, prefix, Vec::new()));
         origins.extend(origin);
+    }
+
+    /// Returns whether there is a prefix, and it is another one.
+    pub(super) fn is_other(&self, prefix: IpPrefix) -> bool {
+        self.0.as_ref().is_some_and(|(_, known, _)| *known != prefix)
     }
 
     /// Ends the prefix. Returns its list, which is `None` if no route has an origin.

@@ -1,15 +1,17 @@
-//! `ip -j route` and `ip -6 -j route`: what [`ip_route`](super::ip_route) reads, as JSON.
+//! `ip -j route` and `ip -6 -j route`: what [`ip_route`](super::ip_route) reads, as JSON. The
+//! fields of an encapsulation are beside those of its route there too, in the order of the text.
 
 use super::builder::Builder;
-use super::hops::Hop;
-use super::ip_route::{Reading, Words};
+use super::ip_route::{Context, Field, Parts, kind_of, offer, sink};
 use super::layouts::{Layout, Looks, Reader};
+use super::router::marks::unknown;
 use super::{ReadOptions, json};
-use crate::{Damage, scan};
-use fibula::{IpPrefix, Prefix};
+use crate::{Damage, Place, scan};
+use fibula::IpPrefix;
 use serde::Deserialize;
+use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_json::Value;
-use std::net::IpAddr;
+use std::fmt;
 
 pub(super) const LAYOUT: Layout = Layout {
     looks: Looks::Json(|value| {
@@ -21,80 +23,108 @@ pub(super) const LAYOUT: Layout = Layout {
     endings: &[],
 };
 
-/// A hop, or a route with its only hop.
-#[derive(Deserialize, Default)]
-struct Entry {
-    gateway: Option<IpAddr>,
-    /// The gateway, where it is of another family.
-    via: Option<Via>,
-    dev: Option<String>,
-    weight: Option<u32>,
-    #[serde(default)]
-    flags: Vec<String>,
+/// The fields of an object in their order; a key may come twice.
+struct Fields(Vec<(String, Value)>);
+
+impl<'de> Deserialize<'de> for Fields {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Pairs;
+        impl<'de> Visitor<'de> for Pairs {
+            type Value = Fields;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object with the fields of a route")
+            }
+
+            fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<Fields, M::Error> {
+                let mut fields = Vec::new();
+                while let Some((name, value)) = map.next_entry()? {
+                    fields.push((name, text_of(value)));
+                }
+                Ok(Fields(fields))
+            }
+        }
+        deserializer.deserialize_map(Pairs)
+    }
 }
 
-#[derive(Deserialize)]
-struct Via {
-    host: IpAddr,
-}
-
-#[derive(Deserialize)]
-struct Route {
-    dst: String,
-    r#type: Option<String>,
-    from: Option<String>,
-    tos: Option<Value>,
-    table: Option<Value>,
-    #[serde(default)]
-    metric: u32,
-    #[serde(default)]
-    nexthops: Vec<Entry>,
-    #[serde(flatten)]
-    hop: Entry,
-}
-
-impl Entry {
-    /// Returns the hop if it has one, and whether it is dead.
-    fn hop(&self) -> Option<(Hop, bool)> {
-        let address = self.gateway.or(self.via.as_ref().map(|via| via.host));
-        let hop = Hop::through(address, self.dev.as_deref(), self.weight)?;
-        Some((hop, self.flags.iter().any(|flag| flag == "dead")))
+/// Returns a value with the numbers in it as text.
+fn text_of(value: Value) -> Value {
+    match value {
+        Value::Number(number) => Value::String(number.to_string()),
+        Value::Array(values) => values.into_iter().map(text_of).collect(),
+        Value::Object(fields) => fields.into_iter().map(|(name, value)| (name, text_of(value))).collect(),
+        other => other,
     }
 }
 
 fn read(text: &[u8], options: &ReadOptions, builder: &mut Builder) -> Result<(), Damage> {
-    json::document(text, "ip -j route", builder, |routes: Vec<Route>, builder| {
-        let is_ipv6 = routes.iter().find_map(|route| scan::prefix(route.dst.as_bytes(), true).ok());
-        let default = match is_ipv6 {
-            Some(IpPrefix::V6(_)) => IpPrefix::V6(Prefix::ALL),
-            _ => IpPrefix::V4(Prefix::ALL),
-        };
-        let mut reading = Reading::new(options, default);
-        json::each(routes, builder, |place, route, builder| {
-            let text = |value: &Option<Value>| match value {
-                Some(Value::String(text)) => Some(text.clone()),
-                Some(Value::Number(number)) => Some(number.to_string()),
-                _ => None,
-            };
-            let (table, tos) = (text(&route.table), text(&route.tos));
-            let mut words = Words { metric: route.metric, table: table.as_deref(), ..Words::default() };
-            words.condition("from", route.from.as_deref());
-            words.condition("tos", tos.as_deref());
-            if let Some(kind) = route.r#type.as_deref().and_then(super::ip_route::nowhere) {
-                words.hops.push(Hop::nowhere(kind));
-            } else {
-                let hops = route.nexthops.iter().chain([&route.hop]).filter_map(Entry::hop);
-                let (dead, live): (Vec<_>, Vec<_>) = hops.partition(|(_, is_dead)| *is_dead);
-                words.dead = dead.len();
-                words.hops = live.into_iter().map(|(hop, _)| hop).collect();
-            }
-            words.family = route.hop.gateway.or_else(|| route.nexthops.iter().find_map(|hop| hop.gateway));
-            let prefix = reading.prefix(&route.dst, words.family)?;
-            reading.take(place, prefix, words, builder)?;
-            Ok(reading.close(builder)?)
-        })?;
-        reading.finish(builder)
+    json::document(text, "ip -j route", builder, |routes: Vec<Fields>, builder| {
+        let prefix = |route: &Fields| scan::prefix(route.destination().as_bytes(), true).ok();
+        let first = routes.iter().find_map(prefix);
+        let context = Context { is_ipv6: matches!(first, Some(IpPrefix::V6(_))) };
+        let mut sink = sink(options);
+        for (route, place) in routes.iter().zip((1..).map(Place::Row)) {
+            let result =
+                route.parts().and_then(|parts| offer(&mut sink, place, route.destination(), parts, context));
+            sink.count(place, result.into());
+        }
+        sink.finish(builder)
     })
+}
+
+impl Fields {
+    fn destination(&self) -> &str {
+        let dst = self.0.iter().find(|(name, _)| name == "dst");
+        dst.and_then(|(_, value)| value.as_str()).unwrap_or_default()
+    }
+
+    fn parts(&self) -> Result<Parts<'_>, String> {
+        let mut parts = Parts::new(None);
+        fields(&mut parts, &mut self.0.iter().map(|(name, value)| (name.as_str(), value)))?;
+        parts.next_hop();
+        Ok(parts)
+    }
+}
+
+fn fields<'f>(
+    parts: &mut Parts<'f>,
+    fields_of: &mut dyn Iterator<Item = (&'f str, &'f Value)>,
+) -> Result<(), String> {
+    let mut has_destination = false;
+    for (name, value) in fields_of {
+        match (name, value) {
+            ("dst", _) if !std::mem::replace(&mut has_destination, true) => {}
+            ("type", Value::String(kind)) => parts.kind = Some(kind_of(kind).ok_or_else(|| unknown(kind))?),
+            ("via", Value::Object(via)) => {
+                let host = via.get("host").and_then(Value::as_str).unwrap_or_default();
+                parts.via(host, true)?;
+            }
+            ("nexthops" | "metrics", Value::Array(several)) => {
+                for object in several.iter().filter_map(Value::as_object) {
+                    if name == "nexthops" {
+                        parts.next_hop();
+                    }
+                    fields(parts, &mut object.iter().map(|(name, value)| (name.as_str(), value)))?;
+                }
+            }
+            ("flags", Value::Array(flags)) => {
+                for flag in flags.iter().filter_map(Value::as_str) {
+                    match parts.field(flag)? {
+                        Some(field @ (Field::Flag | Field::Dead)) => parts.take(field, "")?,
+                        _ => return Err(unknown(flag)),
+                    }
+                }
+            }
+            (_, Value::String(text)) => {
+                if let Some(field) = parts.field(name)? {
+                    parts.take(field, text)?;
+                }
+            }
+            _ => _ = parts.field(name)?,
+        }
+    }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -121,13 +151,16 @@ mod tests {
         assert_eq!(routes(&loaded), expected);
         let notes: Vec<&str> = loaded.report.notes.iter().map(|note| &*note.what).collect();
         let further = "next hop after the first (--value next-hops keeps all)";
-        assert_eq!(notes, ["dead next hop", "conditional route", "route of table local", further]);
+        assert_eq!(notes, ["dead next hop", "conditional route", further, "route of table local"]);
         let all = ReadOptions { value: Value::NextHops, ..Default::default() };
         assert!(routes(&parse(text.as_bytes(), &all).unwrap())[1].ends_with(r#""dev":"eth2","weight":2}]"#));
         let first = r#"[{"dst":"10.0.0.0/8","gateway":"192.0.2.1","dev":"eth0","flags":["dead"]}]"#;
         let loaded = parse(first.as_bytes(), &ReadOptions::default()).unwrap();
         assert_eq!((loaded.format, routes(&loaded).len()), (Format::IpJson, 0));
         let error = testing::error(Format::IpJson, r#"[{"dst":"10.0.0.0/8","flags":[]}]"#);
-        assert_eq!(error, "memory, row 1: 10.0.0.0/8 has no hop (expected via, dev, or nexthop lines)");
+        assert_eq!(
+            error,
+            "memory, row 1: 10.0.0.0/8 has no hop (expected via, dev, or nexthop lines); 1 of 1 lines are not understood"
+        );
     }
 }

@@ -7,29 +7,39 @@
 //! 10.0.0.0/8 proto bgp metric 20
 //!         nexthop via 192.0.2.1 dev eth0 weight 1
 //!         nexthop via 192.0.2.2 dev eth1 weight 1
+//! 2001:db8:1::/64 encap seg6local action End.DT6 table 100 dev eth1 metric 1024
 //! ```
 //!
-//! Of several routes to one prefix the kernel uses the one with the lowest metric, the first of
-//! equals; so does this reader. Routes that do not forward (`blackhole`, `unreachable`,
-//! `prohibit`, `throw`) keep their type as label. `default` is of its gateway's family; without a
-//! gateway, of the family of the other lines.
+//! A line is a destination and fields. A field is a word of [`FIELDS`], with a value or without;
+//! after `encap` and its type the fields of that encapsulation come first, each once
+//! ([`ENCAPSULATIONS`]), so that `table 100` above is not the route's table. The fields of `ip -j
+//! route` are the same, and are read by the same [`Parts`].
+//!
+//! Of several routes to one prefix the kernel uses the one with the lowest metric, of equals the
+//! one that a router prefers most (`pref`), of these the first; so does this reader. Routes that do
+//! not forward (`blackhole`, `unreachable`, `prohibit`, `throw`) keep their type as label.
+//! `default` is of its gateway's family; without a gateway, of the family of the other lines.
 //!
 //! Left out and counted: routes of other routing tables than `main`, or than the table asked for
 //! (`ip route show table all`); routes that hold only for some packets (`from`, `tos`); next hops
 //! that are `dead`.
 
 use super::ReadOptions;
-use super::builder::{Best, Builder, Trouble};
-use super::hops::{self, Hop};
+use super::builder::Builder;
+use super::hops::Hop;
 use super::layouts::{Layout, Lines, Looks, Reader};
-use crate::scan::{self, lines, quoted};
+use super::named::Choice;
+use super::router::marks::{State, nowhere, unknown};
+use super::router::sink::{Line, Route, Sink};
+use super::router::words::Words;
+use super::show_route::is_prompt;
+use crate::scan::{self, lines};
 use crate::{Damage, Place};
 use fibula::{IpPrefix, Prefix};
-use std::collections::BTreeSet;
 use std::net::IpAddr;
 
 pub(super) const LAYOUT: Layout = Layout {
-    looks: Looks::Line(|line| is_line(&String::from_utf8_lossy(line))),
+    looks: Looks::Router(|line| is_line(&String::from_utf8_lossy(line))),
     reader: Reader::Lines(read),
     writer: None,
     endings: &[],
@@ -40,267 +50,338 @@ const LABELS: [&str; 4] = ["blackhole", "unreachable", "prohibit", "throw"];
 /// Route types that do.
 const FORWARDING: [&str; 5] = ["unicast", "local", "broadcast", "multicast", "anycast"];
 
-/// A route whose hops may still follow on the next lines.
-struct Open {
-    place: Place,
-    prefix: IpPrefix,
-    metric: u32,
-    hops: Vec<Hop>,
-    dead: usize,
+/// What a field says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Field {
+    Via,
+    Dev,
+    Weight,
+    Metric,
+    Table,
+    Pref,
+    From,
+    Tos,
+    Dead,
+    Encap,
+    /// Without effect; a value follows.
+    Value,
+    /// Without effect; nothing follows.
+    Flag,
 }
 
-/// What is read of a text.
-pub(super) struct Reading<'o> {
-    options: &'o ReadOptions,
-    /// What `default` without a gateway means.
-    default: IpPrefix,
-    best: Best<u32>,
-    open: Option<Open>,
-    /// Whether continuation lines belong to a route that was left out.
-    skipping: bool,
-    /// The tables that routes were left out of.
-    tables: BTreeSet<String>,
-    any: bool,
-}
+/// The fields of a route and of its next hops, in text and as JSON.
+#[rustfmt::skip]
+pub(super) const FIELDS: [(&str, Field); 63] = [
+    ("via", Field::Via), ("gateway", Field::Via), ("dev", Field::Dev), ("weight", Field::Weight),
+    ("metric", Field::Metric), ("table", Field::Table), ("pref", Field::Pref), ("from", Field::From),
+    ("tos", Field::Tos), ("dsfield", Field::Tos), ("dead", Field::Dead), ("encap", Field::Encap),
+    ("proto", Field::Value), ("protocol", Field::Value), ("scope", Field::Value), ("src", Field::Value),
+    ("prefsrc", Field::Value), ("nhid", Field::Value), ("expires", Field::Value), ("mtu", Field::Value),
+    ("advmss", Field::Value), ("hoplimit", Field::Value), ("window", Field::Value), ("rtt", Field::Value),
+    ("rttvar", Field::Value), ("ssthresh", Field::Value), ("cwnd", Field::Value), ("initcwnd", Field::Value),
+    ("initrwnd", Field::Value), ("reordering", Field::Value), ("features", Field::Value),
+    ("quickack", Field::Value), ("congctl", Field::Value), ("rto_min", Field::Value),
+    ("fastopen_no_cookie", Field::Value), ("realm", Field::Value), ("realms", Field::Value),
+    ("error", Field::Value), ("ttl-propagate", Field::Value), ("used", Field::Value), ("age", Field::Value),
+    ("users", Field::Value), ("iif", Field::Value), ("uid", Field::Value), ("mark", Field::Value),
+    ("lastuse", Field::Value), ("tclass", Field::Value), ("ttl_propogate", Field::Value),
+    ("uidrange", Field::Value), ("fwmark", Field::Value), ("lock", Field::Flag), ("linkdown", Field::Flag),
+    ("onlink", Field::Flag), ("pervasive", Field::Flag), ("offload", Field::Flag), ("trap", Field::Flag),
+    ("rt_offload", Field::Flag), ("rt_trap", Field::Flag), ("offload_failed", Field::Flag),
+    ("rt_offload_failed", Field::Flag), ("notify", Field::Flag), ("unresolved", Field::Flag),
+    ("cache", Field::Flag),
+];
 
-fn read(blocks: &mut Lines<'_>, options: &ReadOptions, builder: &mut Builder) -> Result<(), Damage> {
-    let default = default_prefix(blocks.peek());
-    let mut reading = Reading::new(options, default);
-    builder.each_line(blocks, |number, line, builder| reading.line(number, line, builder))?;
-    reading.close(builder)?;
-    reading.finish(builder)
-}
+/// The fields of each encapsulation; of one without a name the value follows the type.
+#[rustfmt::skip]
+pub(super) const ENCAPSULATIONS: [(&str, &[&str]); 9] = [
+    ("mpls", &["", "ttl", "dst"]),
+    ("ip", &["id", "src", "dst", "ttl", "tos", "flags", "geneve_opts", "vxlan_opts", "erspan_opts"]),
+    ("ip6", &["id", "src", "dst", "hoplimit", "tc", "flags", "geneve_opts", "vxlan_opts", "erspan_opts"]),
+    ("seg6", &["mode", "segs", "hmac", "tunsrc"]),
+    ("seg6local", &["action", "table", "vrftable", "nh4", "nh6", "iif", "oif", "srh", "segs", "hmac", "flavors",
+        "lblen", "nflen", "endpoint", "count"]),
+    ("bpf", &["in", "out", "xmit", "headroom"]),
+    ("ila", &["", "csum-mode", "ident-type", "hook-type"]),
+    ("ioam6", &["freq", "mode", "tundst", "tunsrc", "trace", "type", "ns", "size"]),
+    ("xfrm", &["if_id", "link_dev"]),
+];
 
-impl<'o> Reading<'o> {
-    pub(super) fn new(options: &'o ReadOptions, default: IpPrefix) -> Self {
-        let (best, tables) = (Best::new(), BTreeSet::new());
-        Self { options, default, best, open: None, skipping: false, tables, any: false }
-    }
-
-    fn line(&mut self, number: u64, line: &str, builder: &mut Builder) -> Result<(), Trouble> {
-        let text = line.trim();
-        if text.is_empty() || line.starts_with('#') {
-            return Ok(());
-        }
-        if line.starts_with([' ', '\t']) {
-            return match &mut self.open {
-                Some(route) if text.starts_with("nexthop") => {
-                    let words = words(line)?;
-                    route.dead += words.dead;
-                    route.hops.extend(words.hops);
-                    Ok(())
-                }
-                None if self.skipping => Ok(()),
-                _ => Err(format!("expected a route or its nexthop, found {}", quoted(text)).into()),
-            };
-        }
-        self.close(builder)?;
-        self.skipping = true;
-        let (word, words) = route(line)?;
-        let prefix = self.prefix(word, words.family)?;
-        Ok(self.take(Place::Line(number), prefix, words, builder)?)
-    }
-
-    /// Reads a destination, with a gateway of its own family.
-    pub(super) fn prefix(&self, text: &str, gateway: Option<IpAddr>) -> Result<IpPrefix, String> {
-        match (text, gateway) {
-            ("default", Some(IpAddr::V4(_))) => Ok(IpPrefix::V4(Prefix::ALL)),
-            ("default", Some(IpAddr::V6(_))) => Ok(IpPrefix::V6(Prefix::ALL)),
-            ("default", None) => Ok(self.default),
-            _ => scan::prefix(text.as_bytes(), self.options.mask_host_bits),
-        }
-    }
-
-    /// Takes a route whose hops may still follow.
-    pub(super) fn take(
-        &mut self,
-        place: Place,
-        prefix: IpPrefix,
-        words: Words<'_>,
-        builder: &mut Builder,
-    ) -> Result<(), Damage> {
-        if !self.wants(words.table) {
-            let table = words.table.unwrap_or("main");
-            self.tables.insert(table.to_owned());
-            return builder.left_out(place, format!("route of table {table}"));
-        }
-        self.any = true;
-        if words.is_conditional {
-            return builder.left_out(place, "conditional route");
-        }
-        self.skipping = false;
-        let Words { metric, hops, dead, .. } = words;
-        self.open = Some(Open { place, prefix, metric, hops, dead });
-        Ok(())
-    }
-
-    /// Adds the best routes to the tables.
-    pub(super) fn finish(self, builder: &mut Builder) -> Result<(), Damage> {
-        if let Some(table) = self.options.table.as_ref().filter(|_| !self.any) {
-            let found: Vec<&str> = self.tables.iter().map(String::as_str).collect();
-            let what = format!("no route of table {table} (there are {})", found.join(", "));
-            builder.damaged(Damage::line(1, what))?;
-        }
-        self.best.finish(builder)
-    }
-
-    fn wants(&self, table: Option<&str>) -> bool {
-        let number = |name: &str| match name {
-            "default" => "253".to_owned(),
-            "main" => "254".to_owned(),
-            "local" => "255".to_owned(),
-            other => other.to_owned(),
-        };
-        match (&self.options.table, table) {
-            (None, None) => true,
-            (None, Some(table)) => ["253", "254"].contains(&number(table).as_str()),
-            (Some(wanted), table) => number(wanted) == number(table.unwrap_or("main")),
-        }
-    }
-
-    /// Ends the route that is open.
-    pub(super) fn close(&mut self, builder: &mut Builder) -> Result<(), Damage> {
-        let Some(route) = self.open.take() else { return Ok(()) };
-        for _ in 0..route.dead {
-            builder.left_out(route.place, hops::DEAD)?;
-        }
-        match hops::offer(&route.hops, self.options.value) {
-            Some(offer) => {
-                self.best.offer(route.place, route.prefix, route.metric, offer);
-                builder.beside(route.place, self.best.bytes())?;
-            }
-            None if route.dead > 0 => {}
-            None => {
-                let what = format!("{} has no hop (expected via, dev, or nexthop lines)", route.prefix);
-                builder.damaged(Damage { place: route.place, what })?;
-            }
-        }
-        Ok(())
-    }
-}
-
-/// Returns what `default` without a gateway means in a text that begins so.
-fn default_prefix(text: &[u8]) -> IpPrefix {
-    let of_line = |line: &[u8]| {
-        let words = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty()).take(2);
-        words.into_iter().find_map(|word| scan::prefix(word, true).ok())
-    };
-    match lines(text).find_map(|(_, line)| of_line(line)) {
-        Some(IpPrefix::V6(_)) => IpPrefix::V6(Prefix::ALL),
-        _ => IpPrefix::V4(Prefix::ALL),
-    }
-}
-
-/// Returns the name of a route type that does not forward.
-pub(super) fn nowhere(kind: &str) -> Option<&'static str> {
-    LABELS.into_iter().find(|&label| label == kind)
-}
-
-/// Reads a route line. Returns its destination too.
-fn route(text: &str) -> Result<(&str, Words<'_>), String> {
-    let mut rest = text.split_ascii_whitespace();
-    let mut word = rest.next().unwrap_or_default();
-    let mut kind = None;
-    if LABELS.contains(&word) || FORWARDING.contains(&word) {
-        kind = nowhere(word);
-        word = rest.next().ok_or_else(|| format!("expected a prefix after {}", quoted(word)))?;
-    }
-    let mut words = words(text)?;
-    if let Some(kind) = kind {
-        (words.hops, words.dead) = (vec![Hop::nowhere(kind)], 0);
-    }
-    Ok((word, words))
-}
-
-/// The fields of a line that matter here.
-#[derive(Default)]
-pub(super) struct Words<'a> {
-    pub(super) hops: Vec<Hop>,
-    /// The number of dead hops, which are not among the others.
-    pub(super) dead: usize,
-    /// A gateway of the route's own family.
-    pub(super) family: Option<IpAddr>,
-    pub(super) metric: u32,
-    pub(super) table: Option<&'a str>,
-    pub(super) is_conditional: bool,
-}
-
-/// A hop whose words are being read.
-#[derive(Default)]
+/// A hop whose fields are being read.
+#[derive(Debug, Default)]
 struct Found<'a> {
     via: Option<IpAddr>,
     dev: Option<&'a str>,
     weight: Option<u32>,
-    dead: bool,
+    is_dead: bool,
 }
 
-impl<'a> Words<'a> {
-    /// Takes what a route holds for: a source (`from`) or a type of service (`tos`).
-    pub(super) fn condition(&mut self, word: &str, value: Option<&str>) {
-        let all: &[&str] = match word {
-            "from" => &["all", "any", "default", "0.0.0.0/0", "::/0"],
-            _ => &["0", "0x0", "0x00", "default"],
-        };
-        self.is_conditional |= value.is_some_and(|value| !all.contains(&value));
+/// What the fields of a route say.
+#[derive(Debug, Default)]
+pub(super) struct Parts<'a> {
+    pub(super) kind: Option<&'static str>,
+    hops: Vec<(Hop, State)>,
+    hop: Found<'a>,
+    /// Whether a gateway, or a field of one family, says IPv6.
+    is_ipv6: Option<bool>,
+    metric: u32,
+    pref: u64,
+    table: Option<&'a str>,
+    is_conditional: bool,
+    /// The fields of the encapsulation that have not come yet.
+    scope: Vec<&'static str>,
+}
+
+impl<'a> Parts<'a> {
+    pub(super) fn new(kind: Option<&'static str>) -> Self {
+        Self { kind, pref: 1, ..Self::default() }
     }
 
-    fn end(&mut self, found: &mut Found<'a>) {
-        let Found { via, dev, weight, dead } = std::mem::take(found);
-        match Hop::through(via, dev, weight) {
-            Some(_) if dead => self.dead += 1,
-            hop => self.hops.extend(hop),
+    /// Begins the next hop.
+    pub(super) fn next_hop(&mut self) {
+        let Found { via, dev, weight, is_dead } = std::mem::take(&mut self.hop);
+        let state = if is_dead { State::Dead } else { State::Used };
+        self.hops.extend(Hop::through(via, dev, weight).map(|hop| (hop, state)));
+        self.scope.clear();
+    }
+
+    /// Returns what a field is; `None` if it is of the encapsulation.
+    ///
+    /// # Errors
+    /// If it is none.
+    pub(super) fn field(&mut self, word: &str) -> Result<Option<Field>, String> {
+        if let Some(at) = self.scope.iter().position(|name| *name == word) {
+            self.scope.remove(at);
+            return Ok(None);
         }
+        let field = FIELDS.iter().find(|(name, _)| *name == word);
+        field.map(|(_, field)| Some(*field)).ok_or_else(|| unknown(word))
     }
-}
 
-fn words(line: &str) -> Result<Words<'_>, String> {
-    let mut found = Words::default();
-    let mut hop = Found::default();
-    let mut words = line.split_ascii_whitespace().peekable();
-    let number = |what: &str, word: Option<&str>| {
-        let number = word.and_then(|word| word.parse().ok());
-        number.ok_or_else(|| format!("expected a number after {what} in {}", quoted(line)))
-    };
-    while let Some(word) = words.next() {
-        match word {
-            "nexthop" => found.end(&mut hop),
-            "via" if hop.via.is_none() => {
-                // An IPv4 route may go through an IPv6 gateway; it is then written `via inet6`.
-                let other_family = words.next_if(|w| ["inet", "inet6"].contains(w)).is_some();
-                let address = words.next().unwrap_or_default().parse();
-                let address =
-                    address.map_err(|_| format!("expected an address after via in {}", quoted(line)))?;
-                hop.via = Some(address);
-                if !other_family {
-                    found.family = Some(address);
+    /// Takes a gateway. One of another family than the route's is written so.
+    pub(super) fn via(&mut self, word: &str, is_of_other_family: bool) -> Result<(), String> {
+        let address: IpAddr = word
+            .parse()
+            .map_err(|_| format!("expected an address after via, found {}", scan::quoted(word)))?;
+        self.is_ipv6 = Some(address.is_ipv6() != is_of_other_family);
+        self.hop.via = Some(address);
+        Ok(())
+    }
+
+    /// Takes the value of a field.
+    pub(super) fn take(&mut self, field: Field, value: &'a str) -> Result<(), String> {
+        let number = || value.parse::<u32>().map_err(|_| unknown(value));
+        match field {
+            Field::Via => self.via(value, false)?,
+            Field::Dev => self.hop.dev = Some(value),
+            Field::Weight => self.hop.weight = Some(number()?),
+            Field::Metric => self.metric = number()?,
+            Field::Table => self.table = Some(value),
+            Field::Pref => {
+                let levels = ["high", "medium", "low"];
+                let level = levels.iter().position(|level| *level == value).ok_or_else(|| unknown(value))?;
+                (self.pref, self.is_ipv6) = (level as u64, self.is_ipv6.or(Some(true)));
+            }
+            Field::From => {
+                self.is_conditional |= !["all", "any", "default", "0.0.0.0/0", "::/0"].contains(&value);
+            }
+            Field::Tos => self.is_conditional |= !["0", "0x0", "0x00", "default"].contains(&value),
+            Field::Dead => self.hop.is_dead = true,
+            Field::Encap => {
+                let known = ENCAPSULATIONS.iter().find(|(name, _)| *name == value);
+                self.scope = known.ok_or_else(|| unknown(value))?.1.to_vec();
+            }
+            Field::Value | Field::Flag => {}
+        }
+        Ok(())
+    }
+
+    /// Reads the fields of a line.
+    fn words(&mut self, mut words: Words<'a>) -> Result<(), String> {
+        while let Some(word) = words.next() {
+            if word == "nexthop" {
+                self.next_hop();
+                continue;
+            }
+            let field = self.field(word)?;
+            if matches!(field, Some(Field::Flag | Field::Dead)) {
+                self.take(field.unwrap_or(Field::Flag), "")?;
+                continue;
+            }
+            let mut value = words.next().ok_or_else(|| format!("expected a value after {word}"))?;
+            match field {
+                Some(Field::Via) if ["inet", "inet6"].contains(&value) => {
+                    value = words.next().unwrap_or_default();
+                    self.via(value, true)?;
+                    continue;
                 }
+                // `mtu lock 1400`
+                Some(Field::Value) if value == "lock" => _ = words.next(),
+                // `segs 2 [ 2001:db8::1 2001:db8::2 ]`, `flags csum`
+                None if word == "segs" => {
+                    let list = words.next().unwrap_or_default().trim_matches(['[', ']']);
+                    let mut hops = list.split_ascii_whitespace();
+                    if let Some(odd) = hops.clone().find(|hop| hop.parse::<IpAddr>().is_err()) {
+                        return Err(unknown(odd));
+                    }
+                    hops.next().ok_or_else(|| unknown(value))?;
+                }
+                None if word == "srh" && value == "segs" => _ = (words.next(), words.next()),
+                _ => {}
             }
-            "dev" if hop.dev.is_none() => {
-                hop.dev =
-                    Some(words.next().ok_or("expected an interface after dev, found the end of the line")?);
+            if let Some(field) = field {
+                self.take(field, value)?;
             }
-            "metric" => found.metric = number("metric", words.next())?,
-            "weight" => hop.weight = Some(number("weight", words.next())?),
-            "table" => found.table = words.next(),
-            "dead" => hop.dead = true,
-            "from" | "tos" | "dsfield" => found.condition(word, words.next()),
-            _ => {}
+            if let Some(at) = self.scope.iter().position(|name| name.is_empty()) {
+                self.scope.remove(at);
+                words.next();
+            }
         }
+        self.next_hop();
+        Ok(())
     }
-    found.end(&mut hop);
-    Ok(found)
+}
+
+/// What is known of a text when a route is taken.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Context {
+    /// Whether `default` without a gateway is IPv6's.
+    pub(super) is_ipv6: bool,
+}
+
+fn read(blocks: &mut Lines<'_>, options: &ReadOptions, builder: &mut Builder) -> Result<(), Damage> {
+    let first = lines(blocks.peek()).find_map(|(_, line)| {
+        let mut words = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty()).take(2);
+        words.find_map(|word| scan::prefix(word, true).ok())
+    });
+    let context = Context { is_ipv6: matches!(first, Some(IpPrefix::V6(_))) };
+    let mut sink = sink(options);
+    // A route whose next hops may follow, and its lines: its family is that of its gateways.
+    let mut held: Vec<(Place, String)> = Vec::new();
+    sink.each_line(blocks, builder, |sink, place, line| {
+        let text = line.trim();
+        if text.is_empty() {
+            return Line::Blank;
+        }
+        if line.starts_with('#') || is_prompt(text) {
+            return Line::Aside;
+        }
+        if !line.starts_with([' ', '\t']) {
+            end(sink, &mut held, context);
+        } else if held.is_empty() {
+            return Line::Unknown(unknown(text.split_ascii_whitespace().next().unwrap_or_default()));
+        }
+        held.push((place, text.to_owned()));
+        Line::Held
+    })?;
+    end(&mut sink, &mut held, context);
+    sink.finish(builder)
+}
+
+/// Returns where routes of this layout go.
+pub(super) fn sink(options: &ReadOptions) -> Sink<'_> {
+    let asked = options.table.as_deref().map(named);
+    Sink::new(options, Choice { kind: "table", option: "--routing-table", asked, usual: &["main"] })
+}
+
+/// Returns the name of a table by its number.
+fn named(table: &str) -> &str {
+    match table {
+        "253" => "default",
+        "254" => "main",
+        "255" => "local",
+        other => other,
+    }
+}
+
+/// Ends the route whose lines are held.
+fn end(sink: &mut Sink<'_>, held: &mut Vec<(Place, String)>, context: Context) {
+    let Some((place, first)) = held.first() else { return };
+    let result = line(first).and_then(|(destination, mut parts)| {
+        held[1..].iter().try_for_each(|(_, text)| match text.strip_prefix("nexthop ") {
+            Some(text) => parts.words(Words::new(text)),
+            None => Err(unknown(text.split_ascii_whitespace().next().unwrap_or_default())),
+        })?;
+        offer(sink, *place, destination, parts, context)
+    });
+    for (place, _) in held.drain(..) {
+        sink.count(place, result.clone().into());
+    }
+}
+
+/// Returns the value of a type of routes, which is empty for those that forward.
+pub(super) fn kind_of(word: &str) -> Option<&'static str> {
+    let value = nowhere(word).filter(|_| LABELS.contains(&word));
+    value.or_else(|| FORWARDING.contains(&word).then_some(""))
+}
+
+/// Reads a route line.
+fn line(text: &str) -> Result<(&str, Parts<'_>), String> {
+    let mut words = Words::new(text);
+    let mut word = words.next().unwrap_or_default();
+    let kind = kind_of(word);
+    if kind.is_some() {
+        word = words.next().unwrap_or_default();
+    }
+    let mut parts = Parts::new(kind);
+    if word != "default" && scan::prefix(word.as_bytes(), true).is_err() {
+        // What is wrong with a prefix is said, any other word is unknown.
+        scan::prefix(word.as_bytes(), true)
+            .map_err(|what| if word.contains('/') { what } else { unknown(word) })?;
+    }
+    parts.words(words)?;
+    Ok((word, parts))
+}
+
+/// Takes a route.
+pub(super) fn offer(
+    sink: &mut Sink<'_>,
+    place: Place,
+    destination: &str,
+    mut parts: Parts<'_>,
+    context: Context,
+) -> Result<(), String> {
+    let prefix = match destination {
+        "default" if parts.is_ipv6.unwrap_or(context.is_ipv6) => IpPrefix::V6(Prefix::ALL),
+        "default" => IpPrefix::V4(Prefix::ALL),
+        text => scan::prefix(text.as_bytes(), sink.options.mask_host_bits)?,
+    };
+    if let Some(kind) = parts.kind.filter(|kind| !kind.is_empty()) {
+        parts.hops = vec![(Hop::nowhere(kind), State::Used)];
+    }
+    if parts.hops.is_empty() {
+        return Err(format!("{prefix} has no hop (expected via, dev, or nexthop lines)"));
+    }
+    let mut route = Route::new(place, prefix);
+    route.rank = u64::from(parts.metric) * 4 + parts.pref;
+    route.hops = parts.hops;
+    if parts.is_conditional {
+        route.state = State::Conditional;
+    }
+    // The kernel looks into the table `default` last.
+    let mut table = named(parts.table.unwrap_or("main"));
+    if table == "default" && sink.choice.asked != Some("default") {
+        (table, route.rank) = ("main", route.rank | 1 << 40);
+    }
+    sink.table(table, "");
+    sink.open(route);
+    sink.close();
+    Ok(())
 }
 
 /// Returns whether a line is one of `ip route`.
 fn is_line(line: &str) -> bool {
     let mut words = line.split_ascii_whitespace();
     let Some(first) = words.next() else { return false };
+    if first == "nexthop" {
+        return matches!(words.next(), Some("via" | "dev"));
+    }
     if LABELS.contains(&first) || FORWARDING.contains(&first) {
         return words
             .next()
             .is_some_and(|word| word == "default" || scan::prefix(word.as_bytes(), true).is_ok());
     }
-    let next = ["via", "dev", "proto", "scope", "metric", "nhid", "src", "table", "from", "tos"];
+    let next = ["via", "dev", "proto", "scope", "metric", "nhid", "src", "table", "from", "tos", "encap"];
     if first != "default" && scan::prefix(first.as_bytes(), true).is_err() {
         return false;
     }
@@ -310,121 +391,10 @@ fn is_line(line: &str) -> bool {
         Some(word) => {
             next.contains(&word)
                 // `10.0.0.0/8 dev eth0` is a line of the text format too and means the same there.
-                && words.nth(1).is_some()
+                && (word != "dev" && words.next().is_some() || words.nth(1).is_some())
         }
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::super::testing::{self, routes};
-    use super::super::{Format, ReadOptions, Value, parse};
-
-    #[test]
-    fn a_router_with_every_kind_of_line() {
-        let text = b"default via 192.0.2.1 dev eth0 proto dhcp src 192.0.2.9 metric 100\n\
-            default via 192.0.2.7 dev eth9 metric 50\n\
-            10.0.0.0/8 proto bgp metric 20 \n\
-            \tnexthop via 192.0.2.2 dev eth1 weight 1 \n\
-            \tnexthop via 192.0.2.3 dev eth2 weight 1 \n\
-            10.9.9.9 via inet6 fe80::1 dev eth0 proto static \n\
-            192.0.2.0/24 dev eth0 proto kernel scope link src 192.0.2.9 \n\
-            blackhole 198.51.100.0/24 proto static metric 5 \n\
-            local 192.0.2.9 dev eth0 table local proto kernel scope host src 192.0.2.9 \n\
-            unreachable 203.0.113.0/24\n";
-        let loaded = parse(text, &ReadOptions::default()).unwrap();
-        assert_eq!(loaded.format, Format::IpRoute);
-        assert_eq!(
-            routes(&loaded),
-            [
-                "0.0.0.0/0 192.0.2.7 dev eth9",
-                "10.0.0.0/8 192.0.2.2 dev eth1",
-                "10.9.9.9/32 fe80::1 dev eth0",
-                "192.0.2.0/24 dev eth0",
-                "198.51.100.0/24 blackhole",
-                "203.0.113.0/24 unreachable",
-            ]
-        );
-    }
-
-    #[test]
-    fn the_family_of_default_is_its_gateways_or_its_neighbours() {
-        let text = b"2001:db8::/64 dev eth0 proto kernel metric 256 pref medium\n\
-            default via fe80::1 dev eth0 proto ra metric 1024 expires 1700sec hoplimit 64 pref medium\n";
-        assert_eq!(
-            routes(&parse(text, &ReadOptions::default()).unwrap()),
-            ["::/0 fe80::1 dev eth0", "2001:db8::/64 dev eth0"]
-        );
-        let text = b"default dev tun0 metric 1 \n2001:db8::/64 dev eth0 metric 256 \n";
-        assert_eq!(
-            routes(&parse(text, &ReadOptions::default()).unwrap()),
-            ["::/0 dev tun0", "2001:db8::/64 dev eth0"]
-        );
-    }
-
-    fn notes(loaded: &super::super::Loaded) -> Vec<String> {
-        loaded.report.notes.iter().map(|note| format!("{} {}", note.count, note.what)).collect()
-    }
-
-    #[test]
-    fn what_holds_only_for_some_packets_is_left_out() {
-        let text = b"10.0.0.0/8 via 192.0.2.1 dev eth0\n10.0.0.0/8 tos 0x10 via 192.0.2.9 dev eth1\n\
-            2001:db8:1::/48 from 2001:db8:9::/48 metric 1\n\tnexthop via fe80::4 dev eth1 weight 1\n\
-            2001:db8:2::/48 from all via fe80::4 dev eth1\n";
-        let loaded = parse(text, &ReadOptions::default()).unwrap();
-        assert_eq!(routes(&loaded), ["10.0.0.0/8 192.0.2.1 dev eth0", "2001:db8:2::/48 fe80::4 dev eth1"]);
-        assert_eq!(notes(&loaded), ["2 conditional route"]);
-    }
-
-    #[test]
-    fn dead_hops_are_not_chosen() {
-        let text = b"default via 192.0.2.1 dev eth0 dead linkdown\n10.0.0.0/8\n\
-            \tnexthop via 192.0.2.2 dev eth1 weight 1 dead linkdown\n\tnexthop via 192.0.2.3 dev dead weight 1\n\
-            \tnexthop via 192.0.2.4 dev eth3 weight 2 linkdown\n";
-        let loaded = parse(text, &ReadOptions::default()).unwrap();
-        assert_eq!(routes(&loaded), ["10.0.0.0/8 192.0.2.3 dev dead"]);
-        let further = "1 next hop after the first (--value next-hops keeps all)";
-        assert_eq!(notes(&loaded), ["2 dead next hop", further]);
-        let all = ReadOptions { value: Value::NextHops, ..Default::default() };
-        let hops = "10.0.0.0/8 [{\"via\":\"192.0.2.3\",\"dev\":\"dead\",\"weight\":1},\
-            {\"via\":\"192.0.2.4\",\"dev\":\"eth3\",\"weight\":2}]";
-        assert_eq!(routes(&parse(text, &all).unwrap()), [hops]);
-    }
-
-    #[test]
-    fn one_routing_table_is_read() {
-        let text = b"10.0.0.0/8 via 192.0.2.7 dev eth0 table 100\n10.0.0.0/8 via 192.0.2.1 dev eth0\n\
-            local 192.0.2.9 dev eth0 table local scope host\n";
-        let of = |table: &str| {
-            let options = ReadOptions { table: Some(table.into()), ..Default::default() };
-            parse(text, &options).map(|loaded| (routes(&loaded), notes(&loaded)))
-        };
-        let main = parse(text, &ReadOptions::default()).unwrap();
-        assert_eq!((routes(&main), notes(&main)), of("254").unwrap());
-        assert_eq!(of("main").unwrap().1, ["1 route of table 100", "1 route of table local"]);
-        assert_eq!(of("100").unwrap().0, ["10.0.0.0/8 192.0.2.7 dev eth0"]);
-        assert_eq!(of("255").unwrap().0, ["192.0.2.9/32 dev eth0"]);
-        let error = of("7").unwrap_err().to_string();
-        assert_eq!(error, "memory, line 1: no route of table 7 (there are 100, local, main)");
-    }
-
-    #[test]
-    fn what_is_wrong_is_said() {
-        let error = |text: &str| testing::error(Format::IpRoute, text);
-        assert_eq!(
-            error("10.0.0.0/8 proto bgp\n11.0.0.0/8 dev a\n"),
-            "memory, line 1: 10.0.0.0/8 has no hop (expected via, dev, or nexthop lines)"
-        );
-        assert_eq!(
-            error("10.0.0.0/8 via x\n"),
-            "memory, line 1: expected an address after via in \"10.0.0.0/8 via x\""
-        );
-        assert_eq!(
-            error("\tnexthop via 10.0.0.1\n"),
-            "memory, line 1: expected a route or its nexthop, found \"nexthop via 10.0.0.1\""
-        );
-        assert!(error("10.0.0.0/33 dev eth0").contains("past the 32 bits"));
-        assert!(error("10.0.0.0/8 dev").contains("expected an interface after dev"));
-        assert!(error("blackhole").contains("expected a prefix after \"blackhole\""));
-    }
-}
+mod tests;

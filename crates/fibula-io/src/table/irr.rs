@@ -25,6 +25,13 @@ pub(super) const LAYOUT: Layout = Layout {
     endings: &[],
 };
 
+/// Attributes that begin an object and are of none.
+#[rustfmt::skip]
+const CLASSES: [&str; 14] = [
+    "route", "route6", "aut-num", "as-set", "route-set", "inetnum", "inet6num", "mntner", "person",
+    "role", "filter-set", "peering-set", "rtr-set", "inet-rtr",
+];
+
 /// The object that is being read.
 #[derive(Default)]
 struct Object {
@@ -45,14 +52,26 @@ fn read(blocks: &mut Lines<'_>, options: &ReadOptions, builder: &mut Builder) ->
         if line.starts_with(['%', '#', ' ', '\t', '+']) {
             return Ok(());
         }
-        let (name, value) =
-            line.split_once(':').ok_or_else(|| format!("expected an attribute, found {}", quoted(line)))?;
+        let (name, value) = line
+            .split_once(':')
+            .filter(|(name, _)| !name.contains(' '))
+            .ok_or_else(|| format!("expected an attribute, found {}", quoted(line)))?;
         let value = value.split('#').next().unwrap_or_default().trim();
+        // A class begins an object, also where no blank line is before it.
+        if object.line > 0 && CLASSES.contains(&name) && (object.origin.is_some() || object.is_other) {
+            end(std::mem::take(&mut object), &mut lists, builder)?;
+        }
         let begins = object.line == 0;
         object.line = number;
         match name {
-            "route" | "route6" if begins => {
+            "route" | "route6" if !begins => {
+                return Err(format!("expected a blank line before {}", quoted(line)).into());
+            }
+            "route" | "route6" => {
                 object.prefix = Some(scan::prefix(value.as_bytes(), options.mask_host_bits)?);
+            }
+            "origin" if object.origin.is_some() => {
+                return Err(format!("expected one origin of an object, found {}", quoted(line)).into());
             }
             "origin" if !object.is_other => {
                 let number = value.get(2..).filter(|_| value.to_ascii_uppercase().starts_with("AS"));
@@ -96,6 +115,17 @@ mod tests {
         assert_eq!(loaded.format, Format::Irr);
         assert_eq!(routes(&loaded), ["192.0.2.0/24 [64500,64502]", "2001:db8::/32 64501"]);
         assert_eq!(loaded.report.notes[0].count, 1);
+    }
+
+    #[test]
+    fn an_object_ends_where_the_next_begins() {
+        let text = b"route: 203.0.113.0/24\norigin: AS64503\nsource: TEST\n# x\nroute: 198.51.100.0/24\n\
+            origin: AS64504\naut-num: AS64500\nas-name: X\n\nroute: 192.0.2.0/24\norigin: AS64500\n";
+        let loaded = parse(text, &ReadOptions::default()).unwrap();
+        let expected = ["192.0.2.0/24 64500", "198.51.100.0/24 64504", "203.0.113.0/24 64503"];
+        assert_eq!(routes(&loaded), expected);
+        let error = testing::error(Format::Irr, "route: 192.0.2.0/24\nroute: 198.51.100.0/24\norigin: AS1\n");
+        assert_eq!(error, "memory, line 2: expected a blank line before \"route: 198.51.100.0/24\"");
     }
 
     #[test]

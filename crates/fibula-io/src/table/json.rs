@@ -5,6 +5,14 @@ use crate::{Damage, Place};
 use serde::Deserialize;
 use serde_json::Value;
 
+/// Returns a text without a line `:` in front, which SONiC prints.
+pub(super) fn document_of(text: &[u8]) -> &[u8] {
+    match text.trim_ascii_start().strip_prefix(b":") {
+        Some(rest) if rest.starts_with(b"\n") || rest.starts_with(b"\r\n") => rest,
+        _ => text,
+    }
+}
+
 /// Reads the first value of a text that may end within it. Nulls and empty values stand for what
 /// is missing. Null if it is no JSON.
 pub(super) fn beginning(text: &[u8]) -> Value {

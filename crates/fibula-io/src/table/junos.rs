@@ -14,64 +14,81 @@
 //!
 //! The active route (`*` or `+`) is read; its first hop is the one marked `>`. The tables `inet.0`
 //! and `inet6.0` are read, or the one asked for, or those of the VRF asked for (`red.inet.0`). A
-//! text of one other VRF is that VRF.
+//! text of one other VRF is that VRF. How far the lines are indented does not matter.
 
 use super::bgpdump::{as_path, origin_of};
-use super::builder::{Builder, Trouble};
-use super::hops::{self, Hop, Origins};
+use super::builder::Builder;
+use super::hops::Hop;
 use super::layouts::{Layout, Lines, Looks, Reader};
-use super::named::{Choice, Tables};
+use super::named::Choice;
+use super::router::marks::{Grammar, Mark, Said, State, unknown, whole};
+use super::router::sink::{Line, REST, Route, Sink};
+use super::router::words::{self, Words};
+use super::show_route::is_prompt;
 use super::{ReadOptions, Value};
 use crate::mrt::{Origin, Path, Peer};
-use crate::scan::{self, quoted, utf8};
+use crate::scan::utf8;
 use crate::{Damage, Place};
 use fibula::IpPrefix;
 use std::net::{IpAddr, Ipv4Addr};
 
 pub(super) const LAYOUT: Layout = Layout {
-    looks: Looks::Line(|line| utf8(line).is_ok_and(|line| table(line).is_some())),
+    looks: Looks::Router(|line| utf8(line).is_ok_and(|line| table(line).is_some())),
     reader: Reader::Lines(read),
     writer: None,
     endings: &[],
 };
 
+/// Lines that are no routes.
+#[rustfmt::skip]
+pub(super) const HEADINGS: &Grammar = &[
+    (Mark::Table, &["NAME: NUM destinations , NUM routes (NUM_active_,_NUM_holddown_,_NUM_hidden)",
+        "NAME: NUM destinations , NUM routes (NUM_active)"]),
+    (Mark::Nothing, &["+ = Active Route , - = Last Active , * = Both",
+        "@ = Routing Use Only , # = Forwarding Use Only", "Restart Complete",
+        "Restart Pending: ANY", "Limit/Threshold: ANY destinations", "{..}", "---(more)---",
+        "---(more ANY", "[edit]"]),
+];
+
+/// Marks before the protocol of a route.
+#[rustfmt::skip]
+pub(super) const STATES: [(&str, State); 6] = [
+    ("*", State::Used), ("+", State::Used), ("#", State::Used), ("-", State::Candidate),
+    ("@", State::Uninstalled), ("", State::Candidate),
+];
+
+/// What follows the protocol of a route, and what the lines of its next hops hold.
+#[rustfmt::skip]
+pub(super) const GRAMMAR: &Grammar = &[
+    (Mark::Nothing, &["AGE", ", localpref NUM", ", localpref NUM-NUM", ", from ADDR",
+        ", metric NUM", ", metric2 NUM", ", MED NUM", ", tag NUM", ", tag2 NUM",
+        ", Push ANY , Push ANY", ", Push ANY", ", Pop", ", Swap ANY", ", label-switched-path ANY",
+        ", weight ANY", "(weight_ANY)"]),
+    (Mark::Hop, &["to ADDR via NAME", "Local via NAME", "via NAME"]),
+    (Mark::Named("next-table"), &["to table NAME"]),
+    (Mark::Nowhere("blackhole"), &["Discard"]),
+    (Mark::Nowhere("unreachable"), &["Reject"]),
+    (Mark::Nowhere("local"), &["Receive", "MultiRecv"]),
+];
+
 /// Returns the table that a heading names.
 fn table(line: &str) -> Option<&str> {
-    let (name, rest) = line.split_once(": ")?;
-    (rest.contains(" destinations, ") && rest.contains(" routes (")).then_some(name)
+    whole(Words::new(line), HEADINGS).filter(|(_, mark)| *mark == Mark::Table)?.0.name
 }
 
-struct Reading<'o> {
-    /// The table that is read now.
-    table: String,
-    tables: Tables<'o>,
-    /// The prefix, and its line.
+struct Reading {
     prefix: Option<IpPrefix>,
-    line: u64,
-    /// Whether the active route of the prefix has been seen.
-    has_active: bool,
-    open: Option<Open>,
-    /// What the routes of the prefix say, if all origins are wanted.
-    origins: Origins,
-}
-
-/// The route that is read now: the active one, if not all are wanted.
-struct Open {
-    line: u64,
-    hops: Vec<Hop>,
-    origin: Option<Origin>,
-    from: Option<IpAddr>,
+    is_skipping: bool,
 }
 
 fn read(blocks: &mut Lines<'_>, options: &ReadOptions, builder: &mut Builder) -> Result<(), Damage> {
     let asked = options.table.as_deref().or(options.vrf.as_deref());
     let choice = Choice { kind: "table", option: "--vrf", asked, usual: &["inet.0", "inet6.0"] };
-    let (tables, origins) = (Tables::new(choice), Origins::default());
-    let (table, prefix, line, has_active, open) = (String::new(), None, 0, false, None);
-    let mut reading = Reading { table, tables, prefix, line, has_active, open, origins };
-    builder.each_line(blocks, |number, line, builder| reading.line(number, line, options, builder))?;
-    reading.end_prefix(options, builder)?;
-    reading.tables.finish(builder)
+    let mut sink = Sink::new(options, choice);
+    sink.tells_origins = true;
+    let mut reading = Reading { prefix: None, is_skipping: false };
+    sink.each_line(blocks, builder, |sink, place, line| reading.line(sink, place, line.trim()))?;
+    sink.finish(builder)
 }
 
 /// Returns the name by which a table is chosen: its own, or that of its VRF.
@@ -80,135 +97,93 @@ fn name_of<'t>(table: &'t str, options: &ReadOptions) -> &'t str {
     vrf.filter(|_| options.table.is_none()).unwrap_or(table)
 }
 
-impl Reading<'_> {
-    fn line(
-        &mut self,
-        number: u64,
-        line: &str,
-        options: &ReadOptions,
-        builder: &mut Builder,
-    ) -> Result<(), Trouble> {
-        let text = line.trim();
-        if let Some(name) = table(line) {
-            self.end_prefix(options, builder)?;
-            name.clone_into(&mut self.table);
-            return Ok(());
+impl Reading {
+    fn line(&mut self, sink: &mut Sink<'_>, place: Place, text: &str) -> Line {
+        if text.is_empty() {
+            return Line::Blank;
         }
-        if text.is_empty()
-            || text.starts_with("+ = Active")
-            || text.starts_with("Restart ")
-            || self.table.is_empty()
-        {
-            return Ok(());
+        if let Some(name) = table(text) {
+            sink.close();
+            self.prefix = None;
+            sink.table(name_of(name, sink.options), name);
+            return Line::Aside;
         }
-        let mut rest = text;
-        if !line.starts_with([' ', '\t']) {
-            self.end_prefix(options, builder)?;
-            let (word, after) = text.split_at(text.find(' ').unwrap_or(text.len()));
-            rest = after.trim();
-            if !self.tables.take(name_of(&self.table, options), &self.table, Place::Line(number)) {
+        let words = Words::new(text);
+        if whole(words, HEADINGS).is_some() || is_prompt(text) {
+            return Line::Aside;
+        }
+        self.read(sink, place, words).into()
+    }
+
+    fn read(&mut self, sink: &mut Sink<'_>, place: Place, mut words: Words<'_>) -> Result<(), String> {
+        if let Some(prefix) = words::prefix(&mut words, |_| None, sink.options.mask_host_bits) {
+            sink.close();
+            (self.prefix, self.is_skipping) = (None, true);
+            self.prefix = Some(prefix?);
+            // A long prefix has its route on the next line.
+            self.is_skipping = false;
+            if words.peek().is_none() {
                 return Ok(());
             }
-            self.line = number;
-            self.prefix = Some(scan::prefix(word.as_bytes(), options.mask_host_bits)?);
         }
-        if self.prefix.is_none() || rest.is_empty() {
+        let first = words.peek().unwrap_or_default();
+        let protocol = first.split_once('[').filter(|(_, rest)| rest.ends_with(']') && rest.contains('/'));
+        let state = protocol.and_then(|(mark, _)| STATES.iter().find(|(known, _)| *known == mark));
+        if let Some((_, state)) = state {
+            words.next();
+            self.is_skipping = true;
+            let mut route = Route::new(place, self.prefix.ok_or_else(|| unknown(first))?);
+            route.state = *state;
+            let mut said = Said::default();
+            // A direct route has its hop on the same line, after `>`.
+            let (rest, hop) = words.rest().split_once("> ").unwrap_or((words.rest(), ""));
+            said.read(Words::new(rest), GRAMMAR)?;
+            let from = rest.split_once("from ").and_then(|(_, after)| Words::new(after).peek());
+            let from = from.and_then(|from| Hop::through(from.parse().ok(), None, None));
+            route.peer = from.map(|hop| hop.info);
+            said.read(Words::new(hop), GRAMMAR)?;
+            route.hops.extend(said.hop().map(|hop| (hop, State::Used)));
+            self.is_skipping = false;
+            sink.open(route);
             return Ok(());
         }
-        if let Some((marks, route)) = rest.split_once('[').filter(|(marks, _)| marks.len() <= 1) {
-            self.close(options, builder)?;
-            let is_active = matches!(marks, "*" | "+");
-            self.has_active |= is_active;
-            if is_active || options.value == Value::Origins {
-                let from =
-                    route.split_once("from ").map(|(_, after)| after.split(',').next().unwrap_or_default());
-                let from = from.and_then(|from| from.trim().parse().ok());
-                self.open = Some(Open { line: number, hops: Vec::new(), origin: None, from });
-            }
-            // A direct route has its hop on the same line.
-            rest = route.split_once(']').map_or("", |(_, after)| after.trim());
-            if let Some(at) = rest.find("> ") {
-                rest = &rest[at..];
-            }
+        if self.is_skipping {
+            return Err(REST.to_owned());
         }
-        let Some(open) = &mut self.open else { return Ok(()) };
-        if let Some(path) = rest.strip_prefix("AS path: ") {
-            let path = path.split(',').next().unwrap_or_default().trim_end();
-            let path = path.trim_end_matches(['I', 'E', '?']).trim_end();
-            open.origin = Some(origin_of(&as_path(path)?));
+        let route = sink.route().ok_or_else(|| unknown(first))?;
+        if words.phrase("AS path:").is_some() {
+            route.origin = Some(path(words)?).filter(|origin| *origin != Origin::Local).map(|origin| {
+                const UNKNOWN: Peer = Peer { address: IpAddr::V4(Ipv4Addr::UNSPECIFIED), asn: 0 };
+                let path = Path { next_hop: None, origin, length: 0, details: None };
+                path.value(UNKNOWN, Value::OriginAs)
+            });
             return Ok(());
         }
-        let is_chosen = rest.starts_with('>');
-        let hop = hop(rest.trim_start_matches('>').trim_start())?;
+        let is_chosen = words.phrase(">").is_some();
+        let mut said = Said::default();
+        said.read(words, GRAMMAR)?;
+        let hop = said.hop().map(|hop| (hop, State::Used));
         match hop {
-            Some(hop) if is_chosen => open.hops.insert(0, hop),
-            hop => open.hops.extend(hop),
+            Some(hop) if is_chosen => route.hops.insert(0, hop),
+            hop => route.hops.extend(hop),
         }
         Ok(())
-    }
-
-    /// Ends the routes of a prefix.
-    fn end_prefix(&mut self, options: &ReadOptions, builder: &mut Builder) -> Result<(), Damage> {
-        self.close(options, builder)?;
-        match self.origins.take() {
-            Some((place, prefix, Some(list))) => self.tables.offer(place, prefix, list, builder)?,
-            Some((place, _, None)) => builder.left_out(place, "prefix without an origin AS")?,
-            None => {}
-        }
-        let is_read = std::mem::take(&mut self.has_active) || options.value == Value::Origins;
-        if self.prefix.take().is_some() && !is_read {
-            builder.left_out(Place::Line(self.line), "prefix without an active route")?;
-        }
-        Ok(())
-    }
-
-    /// Ends the route that is open.
-    fn close(&mut self, options: &ReadOptions, builder: &mut Builder) -> Result<(), Damage> {
-        const UNKNOWN: Peer = Peer { address: IpAddr::V4(Ipv4Addr::UNSPECIFIED), asn: 0 };
-        let (Some(route), Some(prefix)) = (self.open.take(), self.prefix) else { return Ok(()) };
-        let place = Place::Line(route.line);
-        match options.value {
-            Value::NextHop | Value::NextHops => match hops::offer(&route.hops, options.value) {
-                Some(offer) => self.tables.offer(place, prefix, offer, builder),
-                None => builder.damaged(Damage { place, what: format!("{prefix} has no hop") }),
-            },
-            Value::OriginAs | Value::Origins | Value::Route => {
-                let origin = route.origin.filter(|origin| *origin != Origin::Local).map(|origin| {
-                    let path = Path { next_hop: None, origin, length: 0, details: None };
-                    path.value(UNKNOWN, Value::OriginAs)
-                });
-                match origin {
-                    origin if options.value == Value::Origins => {
-                        self.origins.push(place, prefix, origin);
-                        Ok(())
-                    }
-                    Some(origin) => self.tables.offer(place, prefix, origin, builder),
-                    None => builder.left_out(place, "route without an origin AS"),
-                }
-            }
-            Value::Peer => match Hop::through(route.from, None, None) {
-                Some(peer) => self.tables.offer(place, prefix, peer.info, builder),
-                None => builder.left_out(place, "route without a known peer"),
-            },
-        }
     }
 }
 
-/// Reads a hop; `None` if a line has none.
-fn hop(text: &str) -> Result<Option<Hop>, String> {
-    let words: Vec<&str> = text.split([' ', ',']).filter(|word| !word.is_empty()).collect();
-    let interface = |at: usize| words.get(at + 1).copied().filter(|_| words.get(at) == Some(&"via"));
-    match words[..] {
-        ["to", address, ..] => match address.parse() {
-            Ok(address) => Ok(Hop::through(Some(address), interface(2), None)),
-            Err(_) => Err(format!("expected an address after to in {}", quoted(text))),
-        },
-        ["via", device, ..] | ["Local", "via", device, ..] => Ok(Hop::through(None, Some(device), None)),
-        ["Discard", ..] => Ok(Some(Hop::nowhere("blackhole"))),
-        ["Reject", ..] => Ok(Some(Hop::nowhere("unreachable"))),
-        ["Receive" | "MultiRecv", ..] => Ok(Some(Hop::nowhere("local"))),
-        _ => Ok(None),
+/// Reads an AS path, `64501 64502 I, validation-state: unverified`.
+fn path(words: Words<'_>) -> Result<Origin, String> {
+    let (path, after) = words.rest().split_once(',').unwrap_or((words.rest(), ""));
+    let is_known = |text: &str| {
+        let states = ["unverified", "valid", "invalid", "unknown"];
+        let state = text.trim().strip_prefix("validation-state:").map(str::trim);
+        text.is_empty() || state.is_some_and(|state| states.contains(&state))
+    };
+    if !is_known(after) {
+        return Err(unknown(after.trim()));
     }
+    let path = path.trim_end().trim_end_matches(['I', 'E', '?']).trim_end();
+    Ok(origin_of(&as_path(path)?))
 }
 
 #[cfg(test)]
@@ -242,7 +217,7 @@ mod tests {
         assert_eq!(routes(&loaded), expected);
         let notes: Vec<&str> = loaded.report.notes.iter().map(|note| &*note.what).collect();
         let further = "next hop after the first (--value next-hops keeps all)";
-        assert_eq!(notes, [further, "prefix without an active route", "route of table red.inet.0"]);
+        assert_eq!(notes, ["prefix without a selected route", further, "route of table red.inet.0"]);
         let origin = of(&ReadOptions { value: Value::OriginAs, ..Default::default() });
         assert_eq!(routes(&origin), ["10.0.0.0/8 64502"]);
         let origins = of(&ReadOptions { value: Value::Origins, ..Default::default() });
@@ -268,18 +243,26 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_said() {
+    fn indentation_does_not_matter() {
+        let text = format!("        {}", TEXT.replace('\n', "\n        "));
+        let loaded = parse(text.as_bytes(), &ReadOptions::default()).unwrap();
+        assert_eq!(routes(&loaded), routes(&parse(TEXT.as_bytes(), &ReadOptions::default()).unwrap()));
+    }
+
+    #[test]
+    fn prompts_pass_and_what_is_not_understood_is_told() {
+        let text = "user@router> show route table inet.0\n\n".to_owned()
+            + &TEXT.replace("[Static/5] 1w2d\n", "[Static/5] 1w2d, odd\n")
+            + "\n{master:0}\nuser@router> \n";
+        let loaded = parse(text.as_bytes(), &ReadOptions::default()).unwrap();
+        assert_eq!(routes(&loaded).len(), 3);
+        assert_eq!(loaded.report.notes[0].what, "unknown mark \"odd\"");
         let error = |rows: &str| {
             testing::error(Format::Junos, &format!("inet.0: 1 destinations, 1 routes (1 active)\n{rows}"))
         };
         assert_eq!(
             error("10.0.0.0/33 *[Static/5] 1d\n"),
-            "memory, line 2: prefix length 33 is past the 32 bits of the family"
+            "memory, line 2: prefix length 33 is past the 32 bits of the family; 1 of 1 lines are not understood"
         );
-        assert_eq!(
-            error("10.0.0.0/8 *[Static/5] 1d\n  > to x via a\n"),
-            "memory, line 3: expected an address after to in \"to x via a\""
-        );
-        assert_eq!(error("10.0.0.0/8 *[Static/5] 1d\n"), "memory, line 2: 10.0.0.0/8 has no hop");
     }
 }

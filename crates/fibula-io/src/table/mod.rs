@@ -23,6 +23,7 @@ mod delegated;
 mod fields;
 mod frr;
 mod geofeed;
+mod grid;
 mod hops;
 mod ip_json;
 mod ip_route;
@@ -36,12 +37,14 @@ mod mmdb;
 mod mrt;
 mod named;
 mod ndjson;
-mod netstat;
 mod nftables;
 mod parquet;
 mod pfx2as;
 mod published;
 mod ranges;
+mod recognise;
+mod router;
+mod routeros;
 mod routes;
 mod rows;
 mod sets;
@@ -71,7 +74,7 @@ pub use write::{write, write_file, write_separated};
 
 use crate::names::named;
 use crate::rov::Payloads;
-use crate::{Budget, Content, Damage, Encoding, Error, Progress, Report, Source};
+use crate::{Budget, Content, Damage, Encoding, Error, Kind, Note, Place, Progress, Report, Source};
 use builder::Builder;
 use fibula::{IpPrefix, NextHopInfo, NextHops, Rib, Route};
 use std::path::{Path, PathBuf};
@@ -207,10 +210,10 @@ layouts! {
     /// `ip -j route`.
     IpJson = "ip-json" in ip_json::LAYOUT,
     /// `route -n` and `netstat -rn`.
-    Netstat = "netstat" in netstat::LAYOUT,
-    /// `show ip route` of FRR, Cisco and Arista as text.
+    Netstat = "netstat" in grid::NETSTAT,
+    /// `show ip route` as text of FRR, Cisco, Arista and others that write so.
     ShowRoute = "show-route" in show_route::LAYOUT,
-    /// `show ip bgp` of FRR, Cisco and Arista as text.
+    /// `show ip bgp` of FRR, Cisco and Arista as text, `bgpctl show rib` of OpenBGPD.
     ShowBgp = "show-bgp" in show_bgp::LAYOUT,
     /// `show route` of Junos.
     Junos = "junos" in junos::LAYOUT,
@@ -228,6 +231,10 @@ layouts! {
     Updates = "updates" in updates::LAYOUT,
     /// Sets and maps of `nft list ruleset`.
     Nftables = "nftables" in nftables::LAYOUT,
+    /// Tables in columns: PAN-OS, ScreenOS, ProCurve, VRP, Yamaha, SR OS, NX-OS, AOS-CX.
+    RouteColumns = "route-columns" in grid::LAYOUT,
+    /// `ip route print terse` and `detail` of RouterOS.
+    Routeros = "routeros" in routeros::LAYOUT,
     /// `ipset restore`. This format and those after it are only written.
     IpsetRestore = "ipset-restore" in sets::IPSET,
     /// `iptables-restore` or `ip6tables-restore`.
@@ -389,10 +396,18 @@ fn read_apart(
         builder.source = Some(path.clone());
     }
     let read = |mut head: Vec<u8>, content: &mut Content| {
-        let format = match options.format {
-            Some(format) => format,
-            None => layouts::of_content(&mut head, content, options, builder.room())
-                .map_err(|what| Error::of(source, what))?,
+        let format = if let Some(format) = options.format {
+            format
+        } else {
+            let room = builder.room();
+            let found = recognise::of_content(&mut head, content, options, room);
+            let found = found.map_err(|what| Error::of(source, what))?;
+            let note = |what: String| {
+                let (kind, what, first) = (Kind::Guessed, what.into(), Place::Line(1));
+                Note { kind, what, count: 1, first }
+            };
+            builder.notes(found.guess.map(note)).map_err(|damage| Error::at(source, &damage))?;
+            found.format
         };
         let tells = match options.value {
             Value::Origins => format.is_of_bgp() || format.tells_origins(),

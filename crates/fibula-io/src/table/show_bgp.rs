@@ -1,4 +1,5 @@
-//! `show ip bgp` of FRR, Cisco IOS and Arista EOS as text.
+//! `show ip bgp` of FRR, Cisco (IOS, IOS XE, IOS XR, NX-OS) and Arista EOS as text, and `bgpctl
+//! show rib` of OpenBGPD.
 //!
 //! ```text
 //!    Network          Next Hop            Metric LocPrf Weight Path
@@ -8,260 +9,401 @@
 //! *> 11.0.0.0         192.0.2.4                              0 64505 i
 //! ```
 //!
-//! The route marked `>` is taken. A network without a length has that of its class. A network or a
-//! next hop that is too long for its column ends its line.
+//! A line is marks, a network, a next hop, numbers, a path and the code of its origin. The route
+//! marked `>` is taken; one marked `r` before it is not in the forwarding table. A network without
+//! a length has that of its class. A network or a next hop that is too long for its column ends its
+//! line. Where the columns are not kept apart the path is not told from the numbers before it.
 //!
-//! FRR's `vrf all` has a heading before each VRF, `Instance red:`. The VRF `default` is read, or
-//! the one that is asked for, or the only one. A text without such headings does not name its VRF.
+//! `advertised-routes` of IOS XR has no marks, and ends a path in its code.
+//!
+//! The VRF `default` is read, or the one that is asked for, or the only one. A text without
+//! headings of VRFs does not name its VRF.
 
-use super::ReadOptions;
-use super::bgp::{BestRoutes, Route};
+use super::bgp::{self, origin, value};
 use super::bgpdump::as_path;
 use super::builder::Builder;
+use super::hops::{self, Hop};
 use super::layouts::{Layout, Lines, Looks, Reader};
 use super::named::Choice;
-use super::show_route::class;
-use crate::scan::{self, quoted, utf8};
+use super::router::marks::{Grammar, Mark, State, unknown, whole};
+use super::router::sink::{Line, Route, Sink};
+use super::router::words::{self, Words};
+use super::show_route::{class, is_prompt, is_rule, legend};
+use super::{ReadOptions, Value};
+use crate::scan::{self, utf8};
 use crate::{Damage, Place};
-use fibula::IpPrefix;
-use std::net::{IpAddr, Ipv4Addr};
+use fibula::{IpPrefix, NextHopInfo};
+use std::net::Ipv4Addr;
 
 pub(super) const LAYOUT: Layout = Layout {
-    looks: Looks::Line(|line| {
-        utf8(line).is_ok_and(|line| line.starts_with("BGP table version is ") || path_column(line).is_some())
+    looks: Looks::Router(|line| {
+        utf8(line).is_ok_and(|line| line.starts_with("BGP table version is ") || Columns::of(line).is_some())
     }),
     reader: Reader::Lines(read),
     writer: None,
     endings: &[],
 };
 
-/// Returns the column that AS paths begin in, if a line is the heading of the table.
-fn path_column(line: &str) -> Option<usize> {
-    let is_heading = line.trim_start().starts_with("Network") && line.contains("Next Hop");
-    line.find(" Path").filter(|_| is_heading).map(|column| column + 1)
+/// Marks before a network. All but `>` and `r` say how a route came or why it is not the best.
+pub(super) const MARKS: &str = "*>=sdhirSRbfxmacNIVeElut|&2#k";
+
+/// Lines that are no routes.
+#[rustfmt::skip]
+pub(super) const HEADINGS: &Grammar = &[
+    (Mark::Table, &["Instance NAME:", "VRF: NAME", "BGP routing table information for VRF NAME",
+        "BGP routing table information for VRF NAME , address family ANY ANY",
+        "Route Distinguisher: ANY (default_for_vrf_NAME)"]),
+    (Mark::Nothing, &["BGP table version is NUM , local router ID is ADDR",
+        "BGP table version is NUM , Local Router ID is ADDR",
+        "BGP table version is NUM , local router ID is ADDR , vrf id NUM",
+        "Peer ADDR routes for address family ANY ANY",
+        "Router identifier ADDR , local AS number NUM",
+        "BGP router identifier ADDR , local AS number NUM",
+        "Default local pref NUM , local AS NUM", "BGP generic scan interval NUM secs",
+        "BGP scan interval NUM secs", "BGP table state: NAME", "BGP VRF NAME , state: NAME", "BGP Route Distinguisher: ANY", "VRF ID: ANY",
+"Route Distinguisher Version: NUM", "Table ID: ANY",
+        "Table ID: ANY RD version: NUM", "BGP main routing table version NUM",
+        "BGP NSR Initial initsync version NUM (Reached)", "BGP NSR/ISSU Sync-Group versions ANY",
+        "Non-stop routing is enabled", "BGP table nexthop route policy:", "Dampening enabled",
+        "Processed NUM prefixes , NUM paths", "Total number of prefixes NUM",
+        "Displayed NUM routes and NUM total paths", "Displayed NUM routes", "% Neighbor not found",
+        "NAME NAME NUM AGE NAME", "Can't find neighbor ADDR in VRF NAME", "BGP main routing table"]),
+];
+
+/// The columns of OpenBGPD, of all versions.
+const OPENBGPD: [&str; 3] = [
+    "flags vs destination gateway lpref med aspath origin",
+    "flags ovs destination gateway lpref med aspath origin",
+    "flags destination gateway lpref med aspath origin",
+];
+
+/// Where the columns are.
+#[derive(Clone, Copy, Debug)]
+struct Columns {
+    next_hop: usize,
+    /// Where AS paths begin, if the columns are kept apart.
+    path: Option<usize>,
+    kind: Kind,
 }
 
-/// A VRF with routes.
-struct Vrf {
-    name: String,
-    first: Place,
-    count: u64,
-    routes: BestRoutes,
+/// How a route is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    /// Marks, network, next hop, numbers, path.
+    Marked,
+    /// `advertised-routes` of IOS XR: the router that a route is from, and no marks.
+    From,
+    /// OpenBGPD: flags, validation, network, next hop, two numbers, path.
+    OpenBgpd,
+}
+
+impl Columns {
+    /// Returns the columns that a line names.
+    fn of(line: &str) -> Option<Self> {
+        let words = Words::new(line);
+        if OPENBGPD.iter().any(|phrase| words.whole(phrase).is_some()) {
+            return Some(Self { next_hop: 0, path: None, kind: Kind::OpenBgpd });
+        }
+        let next = if line.contains("Next-hop") { "Next-hop" } else { "Next Hop" };
+        let phrases = [
+            "Metric LocPrf Weight Path",
+            "Metric LocPref Weight Path",
+            "Metric AIGP LocPref Weight Path",
+            "From AS Path",
+            "Metric Weight Path",
+            "Path",
+        ];
+        let is_one = |rest: &&str| words.whole(&format!("Network {next} {rest}")).is_some();
+        let found = phrases.into_iter().find(is_one)?;
+        let path = line.find(" Path").map(|at| at + 1);
+        let is_narrow = line.contains("Network Next");
+        Some(Self {
+            next_hop: line.find(next)?,
+            path: path.filter(|_| !is_narrow),
+            kind: if found.contains("From") { Kind::From } else { Kind::Marked },
+        })
+    }
 }
 
 /// A route whose line ended early.
 struct Broken {
     marks: String,
-    next_hop: Option<IpAddr>,
+    next_hop: Option<NextHopInfo>,
 }
 
-struct Reading<'o> {
-    options: &'o ReadOptions,
-    choice: Choice<'o>,
-    /// The VRF that is read now, and the AS of its daemon.
-    vrf: String,
+struct Reading {
+    columns: Option<Columns>,
     local_as: Option<u32>,
-    vrfs: Vec<Vrf>,
-    /// Where AS paths begin, in a table whose heading was read.
-    path_column: Option<usize>,
-    has_heading: bool,
     prefix: Option<IpPrefix>,
     broken: Option<Broken>,
+    /// Whether the routes are of a VPN.
+    is_vpn: bool,
 }
+
+/// Why routes under a route distinguisher are left out.
+const OF_VPN: &str = "route of a VPN, which is not read";
 
 fn read(blocks: &mut Lines<'_>, options: &ReadOptions, builder: &mut Builder) -> Result<(), Damage> {
-    let choice = Choice::of_vrf(options.vrf.as_deref());
-    let vrf = choice.asked.unwrap_or("default").to_owned();
-    let (vrfs, local_as, path_column, prefix, broken) = (Vec::new(), None, None, None, None);
-    let has_heading = false;
-    let mut reading =
-        Reading { options, choice, vrf, local_as, vrfs, path_column, has_heading, prefix, broken };
-    builder.each_line(blocks, |number, line, builder| {
-        reading.line(Place::Line(number), line)?;
-        Ok(builder.beside(Place::Line(number), reading.vrfs.iter().map(|vrf| vrf.routes.bytes()).sum())?)
-    })?;
-    if !reading.has_heading {
-        builder.damaged(Damage::line(1, "expected a heading with Network, Next Hop and Path"))?;
+    let mut sink = Sink::new(options, Choice::of_vrf(options.vrf.as_deref()));
+    sink.tells_origins = true;
+    if let Some(vrf) = &options.vrf {
+        // A text without headings is of the VRF that is asked for.
+        sink.table(vrf, "");
     }
-    reading.finish(builder)
+    let mut reading = Reading { columns: None, local_as: None, prefix: None, broken: None, is_vpn: false };
+    sink.each_line(blocks, builder, |sink, place, line| reading.line(sink, place, line))?;
+    sink.finish(builder)
 }
 
-impl Reading<'_> {
-    fn line(&mut self, place: Place, line: &str) -> Result<(), String> {
-        if let Some((_, rest)) = line.split_once("local AS ") {
-            let digits = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
-            self.local_as = rest[..digits].parse().ok();
+impl Reading {
+    fn line(&mut self, sink: &mut Sink<'_>, place: Place, line: &str) -> Line {
+        let text = line.trim();
+        if text.is_empty() {
+            return Line::Blank;
+        }
+        let text = if text.contains(" address family ") { text.trim_end_matches(':') } else { text };
+        let words = Words::new(text);
+        let heading = whole(words, HEADINGS);
+        if let Some((caught, mark)) = heading {
+            if text.contains("local AS") {
+                self.local_as =
+                    caught.number.and(text.rsplit(' ').next()).and_then(|number| number.parse().ok());
+            }
+            if mark == Mark::Table {
+                sink.close();
+                self.is_vpn = false;
+                sink.table(caught.name.unwrap_or_default(), "");
+            }
+            return Line::Aside;
+        }
+        if let Some(columns) = Columns::of(line) {
+            (self.columns, self.prefix, self.broken) = (Some(columns), None, None);
+            return Line::Aside;
+        }
+        if text.starts_with("Route Distinguisher:") {
+            sink.close();
+            self.is_vpn = true;
+            return Line::Unknown(OF_VPN.into());
+        }
+        let begins = ["flags:", "origin", "aspa ", "Status", "AS Path Attributes"];
+        let is_legend = text.contains(" codes:") || begins.iter().any(|begin| text.starts_with(begin));
+        if is_rule(text) || is_prompt(text) {
+            return Line::Aside;
+        }
+        let has_routes = self.columns.is_some() && !is_legend;
+        if let Some(line) = (!has_routes).then(|| legend(text)).flatten() {
+            return line;
+        }
+        match self.columns {
+            Some(_) if self.is_vpn => Line::Unknown(OF_VPN.into()),
+            Some(columns) => self.route(sink, place, columns, line).into(),
+            None => Line::Unknown(unknown(text.split_ascii_whitespace().next().unwrap_or_default())),
+        }
+    }
+
+    fn route(
+        &mut self,
+        sink: &mut Sink<'_>,
+        place: Place,
+        columns: Columns,
+        line: &str,
+    ) -> Result<(), String> {
+        if columns.kind == Kind::OpenBgpd {
+            return self.openbgpd(sink, place, line);
         }
         let text = line.trim_end();
-        let instance = text.strip_prefix("Instance ").and_then(|name| name.strip_suffix(':'));
-        if let Some(name) = instance {
-            name.clone_into(&mut self.vrf);
-        }
-        // What is between this and the heading explains the marks.
-        if instance.is_some() || line.starts_with("BGP table version is ") {
-            self.path_column = None;
-            return Ok(());
-        }
-        if let Some(column) = path_column(line) {
-            (self.path_column, self.has_heading) = (Some(column), true);
-            return Ok(());
-        }
-        if line.contains("Route Distinguisher") {
-            return Err("a table of VPNs is not read".into());
-        }
-        let Some(path_column) = self.path_column else { return Ok(()) };
-        if text.is_empty()
-            || text.starts_with("Displayed")
-            || text.starts_with("Total")
-            || text.ends_with('#')
-        {
-            return Ok(());
-        }
-        let expected = || format!("expected a route of BGP, found {}", quoted(text.trim()));
-        let is_mark = |c: char| "*>=sdhirSRbfxmacNIV ".contains(c);
-        let start = text.find(|c: char| !is_mark(c)).ok_or_else(expected)?;
-        let mut words = text[start..].split_ascii_whitespace().peekable();
-        let Broken { marks, mut next_hop } = if let Some(broken) = self.broken.take() {
-            broken
-        } else {
-            if start < NEXT_HOP_COLUMN {
-                self.prefix = None;
-                let word = words.next().ok_or_else(expected)?;
-                self.prefix = Some(network(word, self.options.mask_host_bits)?);
-            }
-            Broken { marks: text[..start].trim().to_owned(), next_hop: None }
+        let first = || unknown(text.split_ascii_whitespace().next().unwrap_or_default());
+        let Broken { marks, mut next_hop } = match self.broken.take() {
+            Some(broken) => broken,
+            None => Broken { marks: String::new(), next_hop: None },
         };
-        if next_hop.is_none() {
-            let hop =
-                words.next().map(|hop| hop.parse().map_err(|_| format!("{} is no next hop", quoted(hop))));
-            next_hop = hop.transpose()?;
+        let is_begun = !marks.is_empty();
+        let (start, marks) = if is_begun {
+            (text.len() - text.trim_start().len(), marks)
+        } else {
+            let start = begin_of(text).ok_or_else(first)?;
+            (start, text[..start].trim().to_owned())
+        };
+        let mut words = Words::new(&text[start..]);
+        if !is_begun {
+            let mut ahead = words;
+            let (word, second) = (ahead.next().unwrap_or_default(), ahead.next());
+            let has_network = word.contains('/')
+                || second.is_some_and(|second| words::address(second).is_some())
+                || start < columns.next_hop && columns.path.is_some() && second.is_none();
+            if has_network {
+                self.prefix = None;
+                let mask_host_bits = sink.options.mask_host_bits;
+                words.next();
+                let prefix = match word.parse::<Ipv4Addr>() {
+                    Ok(address) => scan::prefix_of(address, class(address), mask_host_bits),
+                    Err(_) => scan::prefix(word.as_bytes(), mask_host_bits),
+                };
+                self.prefix = Some(prefix?);
+            }
         }
-        let prefix = self.prefix.ok_or_else(expected)?;
-        let (Some(_), Some(_)) = (next_hop, words.peek()) else {
+        if next_hop.is_none()
+            && let Some(hop) = words.next()
+        {
+            // Peers without addresses are the interface's.
+            let is_device = || Words::new(hop).whole("NAME").is_some();
+            let address = words::address(hop);
+            let hop = Hop::through(address, Some(hop).filter(|_| address.is_none() && is_device()), None)
+                .ok_or_else(|| unknown(hop))?;
+            next_hop = Some(hop.info);
+        }
+        let prefix = self.prefix.ok_or_else(first)?;
+        if next_hop.is_none() || words.peek().is_none() {
+            let marks = if marks.is_empty() { " ".to_owned() } else { marks };
             self.broken = Some(Broken { marks, next_hop });
             return Ok(());
-        };
-        let path = text.get(path_column..).ok_or_else(expected)?.trim();
-        let (path, code) = path.rsplit_once(' ').unwrap_or(("", path));
-        if !matches!(code, "i" | "e" | "?" | "I" | "E") {
-            return Err(expected());
         }
-        let (as_path, communities) = (Some(as_path(path)?), Vec::new());
-        let (is_best, peer) = (marks.contains('>'), None);
-        self.push(place, Route { prefix, is_best, next_hop, as_path, communities, peer });
-        Ok(())
-    }
-
-    /// Adds a route of the present VRF.
-    fn push(&mut self, place: Place, route: Route) {
-        let known = self.vrfs.iter().position(|vrf| vrf.name == self.vrf);
-        let at = known.unwrap_or(self.vrfs.len());
-        if known.is_none() {
-            let mut routes = BestRoutes::default();
-            routes.local_as = self.local_as;
-            self.vrfs.push(Vrf { name: self.vrf.clone(), first: place, count: 0, routes });
-        }
-        self.vrfs[at].count += 1;
-        self.vrfs[at].routes.push(place, route);
-    }
-
-    /// Adds the routes of the VRF that is read.
-    fn finish(self, builder: &mut Builder) -> Result<(), Damage> {
-        let names: Vec<&str> = self.vrfs.iter().map(|vrf| &*vrf.name).collect();
-        let chosen = match self.choice.chosen(&names) {
-            Ok(chosen) => chosen,
-            Err(damage) => return builder.damaged(damage),
-        };
-        for (vrf, is_read) in self.vrfs.into_iter().zip(chosen) {
-            if is_read {
-                vrf.routes.finish(self.options, builder)?;
-            } else {
-                builder.notes([self.choice.left_out(&vrf.name, vrf.count, vrf.first)])?;
+        let as_path = if columns.kind == Kind::From {
+            let from = words.next().unwrap_or_default();
+            if words::address(from).is_none() && from != "Local" {
+                return Err(unknown(from));
             }
-        }
+            let path = words.rest();
+            let end = path.trim_end_matches(['i', 'e', '?']);
+            Some(as_path(if end.len() < path.len() { end } else { return Err(unknown(path)) })?)
+        } else {
+            path_of(text, columns, words)?
+        };
+        let state = match marks.find('>') {
+            Some(at) if marks[..at].contains('r') => State::Uninstalled,
+            Some(_) => State::Used,
+            None if columns.kind == Kind::From => State::Used,
+            None => State::Candidate,
+        };
+        self.offer(sink, place, state, (prefix, next_hop, as_path));
         Ok(())
+    }
+
+    /// Reads a line of `bgpctl show rib`.
+    fn openbgpd(&mut self, sink: &mut Sink<'_>, place: Place, line: &str) -> Result<(), String> {
+        let mut words = Words::new(line);
+        let (mut flags, mut validity) = ("", "");
+        let prefix = loop {
+            if let Some(prefix) = words::prefix(&mut words, |_| None, sink.options.mask_host_bits) {
+                break prefix?;
+            }
+            let word = words.next().unwrap_or_default();
+            let are_flags =
+                flags.is_empty() && validity.is_empty() && word.chars().all(|c| "*>IAESm@-".contains(c));
+            match word {
+                _ if are_flags && !word.is_empty() => flags = word,
+                _ if validity.is_empty() && !word.is_empty() && word.chars().all(|c| "NV!?-".contains(c)) => {
+                    validity = word;
+                }
+                _ => return Err(unknown(word)),
+            }
+        };
+        let hop = words.next().unwrap_or_default();
+        let address = words::address(hop).ok_or_else(|| unknown(hop))?;
+        let next_hop = Hop::through(Some(address), None, None).map(|hop| hop.info);
+        words.phrase("NUM NUM").ok_or_else(|| unknown(words.peek().unwrap_or_default()))?;
+        let (path, code) = words.rest().rsplit_once(' ').unwrap_or(("", words.rest()));
+        if !matches!(code, "i" | "e" | "?") {
+            return Err(unknown(code));
+        }
+        let state = if flags.contains('>') { State::Used } else { State::Candidate };
+        let as_path = Some(as_path(&with_commas(path))?);
+        self.offer(sink, place, state, (prefix, next_hop, as_path));
+        Ok(())
+    }
+
+    /// Takes a route: its prefix, its next hop and its path.
+    fn offer(
+        &self,
+        sink: &mut Sink<'_>,
+        place: Place,
+        state: State,
+        (prefix, hop, as_path): (IpPrefix, Option<NextHopInfo>, Option<Vec<Vec<u32>>>),
+    ) {
+        let is_best = state == State::Used;
+        let (next_hop, device) = match hop {
+            Some(NextHopInfo::Gateway { address, interface }) => (address, interface),
+            _ => (None, None),
+        };
+        let route = bgp::Route { prefix, is_best, next_hop, as_path, communities: Vec::new(), peer: None };
+        let mut found = Route::new(place, prefix);
+        found.state = state;
+        found.origin = origin(route.as_path.as_ref(), self.local_as).ok();
+        found.value = Some(match (device, sink.options.value) {
+            (Some(device), Value::NextHop | Value::NextHops) => {
+                let hops = Vec::from_iter(Hop::through(None, Some(&device), None));
+                hops::offer(&hops, sink.options.value)
+                    .map(|offer| offer.value)
+                    .ok_or("route without a next hop")
+            }
+            (_, wanted) => value(route, wanted, self.local_as),
+        });
+        sink.open(found);
     }
 }
 
-/// What begins after this column is a next hop, not a network.
-const NEXT_HOP_COLUMN: usize = 12;
-
-fn network(text: &str, mask_host_bits: bool) -> Result<IpPrefix, String> {
-    match text.parse::<Ipv4Addr>() {
-        Ok(address) => scan::prefix_of(address, class(address), mask_host_bits),
-        Err(_) => scan::prefix(text.as_bytes(), mask_host_bits),
+/// Returns where the network or the next hop of a line begins, after its marks.
+fn begin_of(text: &str) -> Option<usize> {
+    /// The most bytes before a network.
+    const MARKS_MAX: usize = 40;
+    for (at, c) in text.char_indices().take(MARKS_MAX) {
+        let word = Words::new(&text[at..]).peek()?;
+        if c != ' ' && (words::address(word).is_some() || words::is_prefix(word) || is_damaged(word)) {
+            return Some(at);
+        }
+        if c != ' ' && !MARKS.contains(c) {
+            return None;
+        }
     }
+    None
+}
+
+/// Returns whether a word is an address with a length that is not one.
+fn is_damaged(word: &str) -> bool {
+    word.split_once('/').is_some_and(|(address, _)| words::address(address).is_some())
+}
+
+/// Reads the numbers after a next hop, the path and the code of its origin. The path is `None`
+/// where the columns do not tell where it begins.
+fn path_of(text: &str, columns: Columns, words: Words<'_>) -> Result<Option<Vec<Vec<u32>>>, String> {
+    let rest = words.rest();
+    let (all, attributes) =
+        rest.split_once(" Or-ID: ").map_or((rest, None), |(all, after)| (all.trim_end(), Some(after)));
+    if let Some(after) = attributes {
+        let known = ["ADDR", "ADDR C-LST: ADDR", "ADDR C-LST: ADDR ADDR"];
+        if !known.iter().any(|phrase| Words::new(after).whole(phrase).is_some()) {
+            return Err(unknown(after));
+        }
+    }
+    let (before, code) = all.rsplit_once(' ').unwrap_or(("", all));
+    if !matches!(code, "i" | "e" | "?" | "I" | "E") {
+        return Err(unknown(code));
+    }
+    let Some(path) = columns.path else {
+        as_path(&with_commas(before))?;
+        return Ok(None);
+    };
+    let start = rest.as_ptr() as usize - text.as_ptr() as usize;
+    let path = path.max(start);
+    let (numbers, path) = (text.get(start..path), text.get(path..start + all.len() - code.len()));
+    let (Some(numbers), Some(path)) = (numbers, path) else { return Err(unknown(before)) };
+    // A number may reach into the next column.
+    let odd = numbers.split_ascii_whitespace().find(|word| word.parse::<u64>().is_err() && *word != "-");
+    match odd {
+        Some(word) => Err(unknown(word)),
+        None => Ok(Some(as_path(&with_commas(path))?)),
+    }
+}
+
+/// Returns a path whose sets have commas: NX-OS writes `{64501 64502}`.
+fn with_commas(path: &str) -> String {
+    let mut in_set = false;
+    let comma = |c: char| {
+        in_set = (in_set || c == '{') && c != '}';
+        if in_set && c == ' ' { ',' } else { c }
+    };
+    path.chars().map(comma).collect()
 }
 
 #[cfg(test)]
-mod tests {
-    use super::super::testing::{self, routes};
-    use super::super::{Format, ReadOptions, Value, parse};
-
-    const HEAD: &str = "BGP table version is 3, local router ID is 192.0.2.1, vrf id 0\n\
-        Default local pref 100, local AS 64999\nStatus codes:  s suppressed, * valid, > best\n\n   \
-        Network          Next Hop            Metric LocPrf Weight Path\n";
-
-    #[test]
-    fn the_best_route_of_each_network() {
-        let text = format!(
-            "{HEAD}*> 10.0.0.0/8       192.0.2.2                0             0 64501 i\n\
-             *  10.1.0.0/16      192.0.2.3                              0 64502 64503 i\n\
-             *>                  192.0.2.2                              0 64501 {{64503,64504}} ?\n\
-             *> 11.0.0.0         192.0.2.4                              0 64505 i\n\
-             *> 192.0.2.0        0.0.0.0                  0         32768 i\n\
-             *>i2001:db8:1111:2222::/64\n                    2001:db8::9              0    100      0 64506 i\n\
-             *> 2001:db8:2::/48  2001:db8:ffff:ffff::1\n{:45}0             0 64507 i\n\
-             *> 2001:db8:3333:4444::/64\n                    2001:db8:ffff:ffff::1\n{:45}0             0 64508 i\n\
-             *  172.16.0.0/16    192.0.2.3                              0 64502 i\n\nDisplayed 6 routes and 7 total paths\n",
-            "", ""
-        );
-        let of = |value| parse(text.as_bytes(), &ReadOptions { value, ..Default::default() }).unwrap();
-        let loaded = of(Value::NextHop);
-        assert_eq!(loaded.format, Format::ShowBgp);
-        let hops = [
-            "10.0.0.0/8 192.0.2.2",
-            "10.1.0.0/16 192.0.2.2",
-            "11.0.0.0/8 192.0.2.4",
-            "192.0.2.0/24 connected",
-            "2001:db8:2::/48 2001:db8:ffff:ffff::1",
-            "2001:db8:1111:2222::/64 2001:db8::9",
-            "2001:db8:3333:4444::/64 2001:db8:ffff:ffff::1",
-        ];
-        assert_eq!(routes(&loaded), hops);
-        assert_eq!(loaded.report.notes[0].what, "prefix without a best route");
-        let origins = testing::values(&of(Value::OriginAs));
-        assert_eq!(origins, ["64501", "64503,64504", "64505", "64999", "64506", "64507", "64508"]);
-        assert_eq!(of(Value::Peer).report.notes[0].what, "route without a known peer");
-    }
-
-    #[test]
-    fn one_vrf_is_read() {
-        let vrf = |name: &str, hop: &str| {
-            format!(
-                "\nInstance {name}:\n{HEAD}*> 10.0.0.0/8       {hop}                0             0 64501 i\n\nDisplayed 1 routes\n"
-            )
-        };
-        let text = vrf("default", "192.0.2.1") + &vrf("red", "192.0.2.9");
-        let of = |text: &str, vrf: Option<&str>| {
-            parse(text.as_bytes(), &ReadOptions { vrf: vrf.map(Into::into), ..Default::default() })
-        };
-        let loaded = of(&text, None).unwrap();
-        assert_eq!(routes(&loaded), ["10.0.0.0/8 192.0.2.1"]);
-        assert_eq!(loaded.report.notes[0].what, "route of VRF red");
-        assert_eq!(routes(&of(&text, Some("red")).unwrap()), ["10.0.0.0/8 192.0.2.9"]);
-        assert_eq!(routes(&of(&vrf("red", "192.0.2.9"), None).unwrap()), ["10.0.0.0/8 192.0.2.9"]);
-        let error = of(&text, Some("blue")).unwrap_err().to_string();
-        assert_eq!(error, "memory, line 1: no VRF blue (there are default, red)");
-    }
-
-    #[test]
-    fn what_is_wrong_is_said() {
-        let error = |row: &str| testing::error(Format::ShowBgp, &format!("{HEAD}{row}\n"));
-        assert_eq!(
-            error("*> 10.0.0.0/8       192.0.2.2   64501 x"),
-            "memory, line 6: expected a route of BGP, found \"*> 10.0.0.0/8       192.0.2.2   64501 x\""
-        );
-        assert_eq!(error("Route Distinguisher: 1:1"), "memory, line 6: a table of VPNs is not read");
-    }
-}
+mod tests;

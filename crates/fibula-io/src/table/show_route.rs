@@ -1,4 +1,6 @@
-//! `show ip route` and `show ipv6 route` of FRR, Cisco (IOS, IOS XR, NX-OS) and Arista EOS.
+//! `show ip route` and `show ipv6 route` of many routing programs, which grew from one: Cisco (IOS,
+//! IOS XE, IOS XR, NX-OS, ASA), FRR, VyOS, EdgeOS, Arista EOS, FortiOS, AOS-CX, AlliedWare Plus,
+//! NSX, Gaia.
 //!
 //! ```text
 //! IPv4 unicast VRF default:
@@ -8,215 +10,332 @@
 //! S>* 10.9.0.0/16 [1/0] unreachable (blackhole), weight 1, 00:01:00
 //! ```
 //!
-//! Of FRR the route that is selected (`>`) is read, and of its hops those in the forwarding table
-//! (`*`). Cisco and Arista show only such routes. A Cisco prefix without a length has that of the
-//! heading before it (`10.0.0.0/24 is subnetted`), or of its class.
+//! A route is codes, a prefix, and next hops in phrases, on its line or on those after it. A
+//! [`Dialect`] says what its codes and marks mean. Most programs show only routes in the forwarding
+//! table. FRR and EdgeOS mark the route that is selected (`>`) and the next hops that are in the
+//! forwarding table (`*`), NX-OS the next hops (`*via`).
+//!
+//! A prefix without a length has the mask that follows it (ASA), the length of the heading before
+//! it (`10.0.0.0/24 is subnetted`), or that of its class.
 //!
 //! The VRF `default` is read, or the one that is asked for. A text of one VRF of another name is
 //! that VRF. Routes of other VRFs are counted.
 
 use super::ReadOptions;
-use super::builder::{Builder, Trouble};
-use super::hops::{self, Hop};
+use super::builder::Builder;
 use super::layouts::{Layout, Lines, Looks, Reader};
-use super::named::{Choice, Tables};
-use crate::scan::{self, quoted, utf8};
+use super::named::Choice;
+use super::router::marks::{Mark, Said, State, unknown, whole};
+use super::router::sink::{Line, REST, Route, Sink};
+use super::router::words::{self, Words};
+use crate::scan::{self, utf8};
 use crate::{Damage, Place};
 use fibula::IpPrefix;
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::Ipv4Addr;
+
+pub(super) mod grammar;
+
+pub(super) use grammar::legend;
+use grammar::{CODES, DIALECTS, Dialect, ENTRY, GRAMMAR, HEADINGS};
 
 pub(super) const LAYOUT: Layout = Layout {
-    looks: Looks::Line(|line| utf8(line).is_ok_and(is_line)),
+    looks: Looks::Router(|line| utf8(line).is_ok_and(is_line)),
     reader: Reader::Lines(read),
     writer: None,
     endings: &[],
 };
 
-/// What is after the prefix in a route line of NX-OS.
-const NX_OS: &str = ", ubest/mbest:";
-
-/// A route whose hops may still follow.
-struct Open {
-    line: u64,
-    prefix: IpPrefix,
-    /// The hops, and whether each is in the forwarding table.
-    hops: Vec<(Hop, bool)>,
-    is_selected: bool,
-}
-
-struct Reading<'o> {
-    options: &'o ReadOptions,
-    open: Option<Open>,
-    /// Whether the text is FRR's, which marks what it selected.
-    is_marked: bool,
-    /// Whether routes have begun, after the explanation of the codes.
-    has_begun: bool,
+#[allow(clippy::struct_excessive_bools, reason = "each is a state of the text on its own")]
+struct Reading {
+    dialect: &'static Dialect,
+    mask_host_bits: bool,
+    /// Whether the codes are explained.
+    in_legend: bool,
     /// The length that prefixes without one have.
     subnetted: Option<u8>,
-    /// The VRF that is read now.
-    vrf: String,
-    vrfs: Tables<'o>,
-    /// A Cisco line that ends after its prefix; the hop is on the next.
-    broken: Option<String>,
+    /// Whether the next hops of the open route are marked.
+    is_marked: bool,
+    /// Whether the lines that follow are of a route that was left out.
+    is_skipping: bool,
+    /// A line that ends in a comma, from its first next hop on, and the marks before it.
+    broken: Option<(String, Option<State>)>,
 }
 
 fn read(blocks: &mut Lines<'_>, options: &ReadOptions, builder: &mut Builder) -> Result<(), Damage> {
-    let is_marked = memchr::memmem::find(blocks.peek(), b"selected route").is_some()
-        || crate::scan::lines(blocks.peek()).any(|(_, line)| matches!(line, [b'A'..=b'z', b'>', ..]));
-    let (vrf, vrfs) = ("default".to_owned(), Tables::new(Choice::of_vrf(options.vrf.as_deref())));
-    let (open, has_begun, subnetted, broken) = (None, false, None, None);
-    let mut reading = Reading { options, open, is_marked, has_begun, subnetted, vrf, vrfs, broken };
-    builder.each_line(blocks, |number, line, builder| reading.line(number, line, builder))?;
-    reading.close(builder)?;
-    reading.vrfs.finish(builder)
+    let head = blocks.peek();
+    let dialect = DIALECTS.iter().find(|dialect| (dialect.is_of)(head)).unwrap_or(&DIALECTS[2]);
+    let mut sink = Sink::new(options, Choice::of_vrf(options.vrf.as_deref()));
+    sink.merges = true;
+    let (in_legend, is_marked, is_skipping) = (false, false, false);
+    let (mask_host_bits, subnetted, broken) = (options.mask_host_bits, None, None);
+    let mut reading =
+        Reading { dialect, mask_host_bits, in_legend, subnetted, is_marked, is_skipping, broken };
+    sink.each_line(blocks, builder, |sink, place, line| reading.line(sink, place, line))?;
+    sink.finish(builder)
 }
 
-impl Reading<'_> {
-    fn line(&mut self, number: u64, line: &str, builder: &mut Builder) -> Result<(), Trouble> {
+/// The beginning of a route line.
+struct Head<'l> {
+    prefix: Result<IpPrefix, String>,
+    /// The state of the route by its codes.
+    state: State,
+    /// The state of the next hop by the marks beside them.
+    hop: Option<State>,
+    words: Words<'l>,
+}
+
+impl Reading {
+    fn line(&mut self, sink: &mut Sink<'_>, place: Place, line: &str) -> Line {
         let text = line.trim();
-        if let Some(vrf) = heading(text) {
-            self.close(builder)?;
-            vrf.clone_into(&mut self.vrf);
-            // The codes may be explained again.
-            (self.has_begun, self.subnetted) = (false, None);
-            return Ok(());
-        }
         if text.is_empty() {
-            return Ok(());
+            self.in_legend = false;
+            return Line::Blank;
         }
-        let line = match self.broken.take() {
-            Some(before) => before + " " + text,
-            None => line.to_owned(),
-        };
-        if let Some((prefix, _)) = text.split_once(" is ").filter(|(_, rest)| rest.contains("subnetted")) {
-            self.close(builder)?;
-            self.subnetted = match scan::prefix(prefix.trim().as_bytes(), true)? {
-                IpPrefix::V4(prefix) if !text.contains("variably") => Some(prefix.len()),
-                _ => None,
-            };
-            self.has_begun = true;
-            return Ok(());
+        let head = if text.contains("subnetted") { Ok(None) } else { self.head(text) };
+        if matches!(head, Ok(None)) {
+            if let Some(line) = self.heading(sink, text) {
+                self.broken = None;
+                return line;
+            }
+            if let Some(line) = self.in_legend.then(|| legend(text)).flatten() {
+                return line;
+            }
         }
-        if let Some((prefix, _)) = text.split_once(NX_OS) {
-            self.close(builder)?;
-            self.has_begun = true;
-            let prefix = scan::prefix(prefix.as_bytes(), self.options.mask_host_bits)?;
-            self.open = Some(Open { line: number, prefix, hops: Vec::new(), is_selected: true });
-            return Ok(());
-        }
-        if let Some(route) = route(&line, self.subnetted, self.options.mask_host_bits) {
-            self.close(builder)?;
-            self.has_begun = true;
-            let (codes, prefix, rest) = route?;
-            // Codes such as `D EX` and `i L1` come before it; a route without any hop is the
-            // beginning of a broken line.
-            if rest.trim().is_empty() || hop(rest)?.is_none() && !rest.contains("via") {
-                if rest.trim_end().ends_with(']') || rest.trim().is_empty() {
-                    self.broken = Some(line);
-                    return Ok(());
+        self.in_legend = false;
+        match head {
+            Ok(Some(head)) => match self.route(sink, place, head) {
+                Ok(()) => Line::Used,
+                Err(what) => {
+                    self.skip(sink);
+                    Err(what).into()
                 }
-                return Err(format!("expected a hop of {prefix}, found {}", quoted(rest.trim())).into());
+            },
+            Err(what) => {
+                self.skip(sink);
+                Line::Unknown(what)
             }
-            let hops = hop(rest)?.map(|hop| (hop, codes.contains('*'))).into_iter().collect();
-            self.open = Some(Open { line: number, prefix, hops, is_selected: codes.contains('>') });
-            return Ok(());
+            Ok(None) if self.is_skipping => Line::Told(REST.into()),
+            Ok(None) => match self.hops(sink, text) {
+                Err(_) if self.dialect.has_comments && line.starts_with("        ") => Line::Aside,
+                result => result.into(),
+            },
         }
-        match &mut self.open {
-            // Further hops: after a mark, or after the distance.
-            Some(route)
-                if line.starts_with([' ', '\t'])
-                    && (text.contains("via ") || text.contains("directly connected")) =>
+    }
+
+    /// Leaves out the route that a line begins.
+    fn skip(&mut self, sink: &mut Sink<'_>) {
+        sink.close();
+        self.is_skipping = true;
+    }
+
+    fn heading(&mut self, sink: &mut Sink<'_>, text: &str) -> Option<Line> {
+        let words = Words::new(text);
+        if let Some((before, rest)) = text.split_once("Codes:") {
+            self.in_legend = true;
+            let is_known = ["", "Origin ", "Type ", "Status ", "Source "].contains(&before);
+            return if is_known { legend(rest) } else { Some(Line::Told(unknown(before.trim()))) };
+        }
+        if let Some(caught) = words
+            .whole("PREFIX is subnetted , ...")
+            .or_else(|| words.whole("PREFIX is variably subnetted , ..."))
+        {
+            sink.close();
+            let prefix = scan::prefix(caught.prefix?.as_bytes(), true).ok()?;
+            self.subnetted = Some(prefix.len()).filter(|_| !text.contains("variably"));
+            let is_known = ["NUM subnets", "NUM subnets , NUM masks"].iter().any(|phrase| {
+                Words::new(text.split_once(',').map_or("", |(_, rest)| rest)).whole(phrase).is_some()
+            });
+            return Some(if is_known { Line::Aside } else { Line::Unknown(unknown(text)) });
+        }
+        let found = whole(words, HEADINGS);
+        let (name, line) = match found {
+            Some((caught, Mark::Table)) => {
+                let number = text.rsplit('=').next().unwrap_or_default();
+                (Some(caught.name.unwrap_or(number)), Line::Aside)
+            }
+            Some(_) => (None, Line::Aside),
+            None if text.starts_with("Routing entry for ") => return None,
+            // The routes after an unknown heading are of a table of which nothing is known.
+            None if [
+                "VRF",
+                "IPv4 unicast",
+                "IPv6 unicast",
+                "Routing Table",
+                "IP Route Table",
+                "IPv6 Routing",
+            ]
+            .iter()
+            .any(|begin| text.starts_with(begin)) =>
             {
-                let is_installed = text.starts_with('*') || text.starts_with("q*");
-                route.hops.extend(hop(text)?.map(|hop| (hop, is_installed)));
-                Ok(())
+                (Some(text), Line::Unknown(unknown(text)))
             }
-            // The explanation of codes, the gateway of last resort and the prompt.
-            _ if text.starts_with("Gateway of last resort") || text.ends_with(['#', '>']) => Ok(()),
-            _ if !self.has_begun && !text.split_ascii_whitespace().any(is_prefix) => Ok(()),
-            _ => Err(format!("expected a route, found {}", quoted(text)).into()),
+            None if is_rule(text) || is_prompt(text) => (None, Line::Aside),
+            None => return None,
+        };
+        if let Some(name) = name {
+            sink.close();
+            sink.table(name, "");
+            (self.subnetted, self.is_skipping) = (None, false);
         }
+        Some(line)
     }
 
-    /// Ends the route that is open.
-    fn close(&mut self, builder: &mut Builder) -> Result<(), Damage> {
-        let Some(route) = self.open.take() else { return Ok(()) };
-        let place = Place::Line(route.line);
-        if !self.vrfs.take(&self.vrf, &self.vrf, place) {
+    /// Reads the codes and the prefix of a line; `None` if it has none.
+    fn head<'l>(&self, text: &'l str) -> Result<Option<Head<'l>>, String> {
+        /// The most codes before a prefix.
+        const CODES_MAX: usize = 5;
+        let mut words = Words::new(text.strip_prefix("Routing entry for ").unwrap_or(text));
+        let mut codes: Vec<&str> = Vec::new();
+        let prefix = loop {
+            let bare = |address| Some(self.subnetted.unwrap_or_else(|| class(address)));
+            let has_code = codes.iter().any(|code| code.contains(|c: char| c.is_ascii_alphanumeric()));
+            let bare = |address| if has_code { bare(address) } else { None };
+            if let Some(prefix) = words::prefix(&mut words, bare, self.mask_host_bits) {
+                break prefix;
+            }
+            match words.next() {
+                Some(word) if codes.len() < CODES_MAX && !is_of_hop(word) => codes.push(word),
+                _ => return Ok(None),
+            }
+        };
+        let (mut is_selected, mut state, mut hop) = (false, None, None);
+        for word in codes {
+            let after = word.split_once('>').map(|(code, marks)| (code.trim_end_matches('*'), marks));
+            is_selected |= after.is_some();
+            let (code, marks) = match after {
+                Some(("", "")) => ("", word.trim_end_matches('>')),
+                Some((code, marks)) => (code, marks),
+                None => (word, ""),
+            };
+            for part in code.split_inclusive(|c: char| !c.is_ascii_alphanumeric()) {
+                let part_code = part.trim_end_matches(|c: char| !c.is_ascii_alphanumeric());
+                let is_mark = |c| self.dialect.marks.iter().find(|(mark, _)| *mark == c);
+                let letter = part_code.chars().next().filter(|_| part_code.len() == 1).and_then(is_mark);
+                if let Some((_, state)) = letter {
+                    hop = Some(*state);
+                } else if !part_code.is_empty() && !CODES.contains(&part_code) {
+                    return Err(unknown(word));
+                }
+                if let Some((_, found)) = self.dialect.codes.iter().find(|(code, _)| *code == part_code) {
+                    state = Some(*found);
+                }
+                for mark in part[part_code.len()..].chars() {
+                    hop = Some(is_mark(mark).ok_or_else(|| unknown(word))?.1);
+                }
+            }
+            for mark in marks.chars() {
+                let known = self.dialect.marks.iter().find(|(known, _)| *known == mark);
+                hop = Some(known.ok_or_else(|| unknown(word))?.1);
+            }
+        }
+        let (route, _) = self.dialect.unmarked;
+        let state = state.unwrap_or(if is_selected { State::Used } else { route });
+        Ok(Some(Head { prefix, state, hop, words }))
+    }
+
+    fn route(&mut self, sink: &mut Sink<'_>, place: Place, head: Head<'_>) -> Result<(), String> {
+        self.broken = None;
+        let Head { prefix, state, hop, words } = head;
+        let prefix = prefix?;
+        let mut said = Said::default();
+        said.read(words, GRAMMAR)?;
+        if let Some(table) = said.table {
+            sink.table(table, "");
+        }
+        let mut route = Route::new(place, prefix);
+        route.state = said.route.unwrap_or(state);
+        (self.is_marked, self.is_skipping) = (said.is_marked, false);
+        if said.is_open {
+            self.broken = Some((words.rest().to_owned(), hop));
+        } else {
+            route.hops.extend(self.hop(sink, place, &said, hop));
+        }
+        sink.open(route);
+        Ok(())
+    }
+
+    /// Returns a next hop and its state.
+    fn hop(
+        &self,
+        sink: &mut Sink<'_>,
+        place: Place,
+        said: &Said<'_>,
+        mark: Option<State>,
+    ) -> Option<(super::hops::Hop, State)> {
+        if said.vrf.is_some() {
+            sink.guessed(place, "name in brackets after a next hop, taken as its VRF");
+        }
+        let unmarked = if self.is_marked { State::Candidate } else { self.dialect.unmarked.1 };
+        Some((said.hop()?, said.state.or(mark).unwrap_or(unmarked)))
+    }
+
+    /// Reads a line of further next hops.
+    fn hops(&mut self, sink: &mut Sink<'_>, text: &str) -> Result<(), String> {
+        let mut words = Words::new(text);
+        let Some(route) = sink.route() else { return Err(unknown(words.next().unwrap_or_default())) };
+        let place = route.line;
+        let (joined, mut mark) = match self.broken.take() {
+            Some((before, mark)) => (before + " " + text, mark),
+            None => (text.to_owned(), None),
+        };
+        let mut words = Words::new(&joined);
+        // Marks are words of their own here.
+        while let Some(word) = words.peek().filter(|word| word.len() <= 2 && !word.starts_with('[')) {
+            let marks = word.trim_matches('>');
+            let known = |c| self.dialect.marks.iter().find(|(known, _)| *known == c);
+            if marks.is_empty() || !marks.chars().all(|c| known(c).is_some()) {
+                break;
+            }
+            mark = marks.chars().find_map(known).map(|(_, state)| *state);
+            words.next();
+        }
+        let mut said = Said::default();
+        let is_entry = words.peek().is_some_and(|word| words::address(word).is_some());
+        said.read(words, if is_entry { ENTRY } else { GRAMMAR })?;
+        if said.is_open {
+            self.broken = Some((joined, mark));
             return Ok(());
         }
-        if self.is_marked && !route.is_selected {
-            return builder.left_out(place, "route that is not selected");
+        let hop = self.hop(sink, place, &said, mark);
+        if let Some(route) = sink.route() {
+            route.hops.extend(hop);
         }
-        let any = route.hops.iter().any(|(_, is_installed)| *is_installed);
-        let hops: Vec<Hop> = route
-            .hops
-            .into_iter()
-            .filter(|(_, is_installed)| !self.is_marked || *is_installed || !any)
-            .map(|(hop, _)| hop)
-            .collect();
-        let Some(hops) = hops::alive(hops, place, builder)? else { return Ok(()) };
-        match hops::offer(&hops, self.options.value) {
-            Some(offer) => self.vrfs.offer(place, route.prefix, offer, builder),
-            None => builder.damaged(Damage { place, what: format!("{} has no hop", route.prefix) }),
-        }
+        Ok(())
     }
 }
 
-/// Returns whether a word is a prefix with its length.
-fn is_prefix(word: &str) -> bool {
-    word.contains('/') && scan::prefix(word.as_bytes(), true).is_ok()
+/// Returns whether a word begins a next hop, so that no prefix follows.
+fn is_of_hop(word: &str) -> bool {
+    word.starts_with(['[', '(', ','])
+        || word.ends_with("via")
+        || ["is", "directly", "unreachable"].contains(&word)
 }
 
-/// Returns the VRF that a heading names.
-fn heading(text: &str) -> Option<&str> {
-    // `VRF red:`, `IPv4 unicast VRF red:`, `VRF: red`, `Routing Table: red`,
-    // `IP Route Table for VRF "red"`, `IPv6 Routing Table - red - 4 entries`
-    let of_frr = || {
-        let (family, name) = text.strip_suffix(':')?.rsplit_once("VRF ")?;
-        (family.is_empty() || family.starts_with("IPv")).then_some(name)
-    };
-    let of_nx_os = || {
-        let (family, name) = text.split_once(" Table for VRF ")?;
-        family.starts_with("IP").then(|| name.trim_matches('"'))
-    };
-    let named = text.strip_prefix("VRF: ").or_else(|| text.strip_prefix("Routing Table: "));
-    let of_ios = || text.strip_prefix("IPv6 Routing Table - ")?.split_once(" - ").map(|(name, _)| name);
-    named.or_else(of_frr).or_else(of_nx_os).or_else(of_ios).map(str::trim)
+/// Returns whether a line is drawn.
+pub(super) fn is_rule(text: &str) -> bool {
+    text.bytes().all(|byte| b"-=+ |".contains(&byte))
 }
 
-/// What is before a prefix, the prefix, and what is after it.
-type Parts<'l> = Result<(&'l str, IpPrefix, &'l str), String>;
-
-/// Cuts a route line; `None` if it is none.
-fn route(line: &str, subnetted: Option<u8>, mask_host_bits: bool) -> Option<Parts<'_>> {
-    // Codes are one or two letters with marks, in the first columns.
-    let code = |word: &str| {
-        word.chars().all(|c| c.is_ascii_alphanumeric() || "*>=+%&?!".contains(c)) && word.len() <= 4
-    };
-    // Arista begins with a space.
-    if !line.strip_prefix(' ').unwrap_or(line).starts_with(|c: char| c.is_ascii_alphabetic()) {
-        return None;
+/// Returns whether a line is a prompt, with a command that shows a table or without.
+pub(super) fn is_prompt(text: &str) -> bool {
+    #[rustfmt::skip]
+    const WORDS: [&str; 26] = [
+        "show", "sh", "ip", "ipv4", "ipv6", "route", "routes", "routing", "bgp", "vrf", "all", "table",
+        "get", "router", "info", "routing-table", "display", "detail", "terse", "print", "unicast",
+        "do", "|", "no-more", "run", "summary",
+    ];
+    let Some(at) = text.find(['#', '>']) else { return false };
+    let (host, command) = text.split_at(at);
+    let is_host = |c: char| c.is_ascii_alphanumeric() || "-_./:@()~ ".contains(c);
+    !host.is_empty() && host.chars().all(is_host) && !host.contains(' ') && {
+        // A name follows some of them.
+        let mut before = "";
+        command[1..].split_ascii_whitespace().all(|word| {
+            let is_name = ["vrf", "table", "instance", "router"].contains(&before);
+            before = word;
+            is_name || WORDS.contains(&word)
+        })
     }
-    let mut words = line.split_ascii_whitespace();
-    let (mut before, mut word) = (0, words.next()?);
-    while code(word) && before < 4 {
-        before += 1;
-        word = words.next()?;
-    }
-    let start = word.as_ptr() as usize - line.as_ptr() as usize;
-    let (codes, rest) = (&line[..start], &line[start + word.len()..]);
-    let bare = word.parse::<Ipv4Addr>().ok().filter(|_| before > 0);
-    let prefix = match bare {
-        Some(address) => {
-            scan::prefix_of(address, subnetted.unwrap_or_else(|| class(address)), mask_host_bits)
-        }
-        None if before > 0 && word.contains('/') && word.contains(['.', ':']) => {
-            scan::prefix(word.as_bytes(), mask_host_bits)
-        }
-        None => return None,
-    };
-    Some(prefix.map(|prefix| (codes, prefix, rest)))
 }
 
 /// Returns the length of an address's class, of the time before lengths.
@@ -230,208 +349,39 @@ pub(super) fn class(address: Ipv4Addr) -> u8 {
     }
 }
 
-/// Reads the hop of a line; `None` if it has none.
-fn hop(text: &str) -> Result<Option<Hop>, String> {
-    let is_dead = text.split(',').any(|part| part.trim_end().ends_with(" inactive"));
-    Ok(any_hop(text)?.map(|hop| Hop { is_dead, ..hop }))
-}
-
-fn any_hop(text: &str) -> Result<Option<Hop>, String> {
-    let weight = text.split(", ").find_map(|part| part.trim().strip_prefix("weight ")?.parse().ok());
-    if text.contains("(blackhole)") || text.contains("Null0") {
-        return Ok(Some(Hop::nowhere("blackhole")));
-    }
-    if text.contains("unreachable") {
-        let kind = if text.contains("prohibited") { "prohibit" } else { "unreachable" };
-        return Ok(Some(Hop::nowhere(kind)));
-    }
-    let is_interface = |part: &&str| {
-        part.starts_with(|c: char| c.is_ascii_alphabetic())
-            && !part.contains(' ')
-            && !part.ends_with("ago")
-            && !is_age(part)
-    };
-    if let Some((_, after)) = text.split_once("via ") {
-        // NX-OS names the VRF after `%`, and tells the protocol after the distance in brackets.
-        let mut parts = after.split(',').map(str::trim).take_while(|part| !part.starts_with('['));
-        let first = parts.next().unwrap_or_default().split([' ', '%']).next().unwrap_or_default();
-        // Arista and IOS for IPv6 may name an interface only.
-        let Ok(address) = first.parse::<IpAddr>() else {
-            return if first.starts_with(|c: char| c.is_ascii_alphabetic()) {
-                Ok(Hop::through(None, Some(first), weight))
-            } else {
-                Err(format!("expected an address after via in {}", quoted(text.trim())))
-            };
-        };
-        return Ok(Hop::through(Some(address), parts.find(is_interface), weight));
-    }
-    if let Some((_, after)) = text.split_once("directly connected") {
-        return Ok(Hop::through(None, after.split(',').map(str::trim).find(is_interface), weight));
-    }
-    Ok(None)
-}
-
-/// Returns whether a word is an age, such as `1d02h` or `3w4d`.
-fn is_age(word: &str) -> bool {
-    word.starts_with(|c: char| c.is_ascii_digit())
-}
-
 fn is_line(line: &str) -> bool {
-    line.starts_with("Codes: ")
-        || heading(line.trim()).is_some()
-        || line.starts_with("Gateway of last resort")
-        || line.contains(NX_OS)
-        || route(line, None, true).is_some_and(|route| {
-            route.is_ok_and(|(_, _, rest)| {
-                (rest.contains(" via ") || rest.contains(" directly connected")) && rest.contains(',')
-            })
-        })
+    let text = line.trim();
+    let of_router = ["Codes: ", "Gateway of last resort"].iter().any(|begin| text.starts_with(begin));
+    of_router || text.contains(", ubest/mbest:") || {
+        let words = Words::new(text);
+        // The time that a text was taken at may be any router's.
+        words.whole("NAME NAME NUM AGE NAME").is_none() && whole(words, HEADINGS).is_some()
+            || text.starts_with("Routing entry for ")
+            || is_route(text)
+    }
+}
+
+/// Returns whether a line is a whole route with a code.
+fn is_route(text: &str) -> bool {
+    let (in_legend, subnetted, is_marked, is_skipping, broken) = (false, None, false, false, None);
+    let reading = Reading {
+        dialect: &DIALECTS[0],
+        mask_host_bits: true,
+        in_legend,
+        subnetted,
+        is_marked,
+        is_skipping,
+        broken,
+    };
+    let other = Reading { dialect: &DIALECTS[2], broken: None, ..reading };
+    [reading, other].iter().any(|reading| match reading.head(text) {
+        Ok(Some(head)) if words::address(text.split('/').next().unwrap_or_default()).is_none() => {
+            let mut said = Said::default();
+            head.prefix.is_ok() && said.read(head.words, GRAMMAR).is_ok() && said.has_hop
+        }
+        _ => false,
+    })
 }
 
 #[cfg(test)]
-mod tests {
-    use super::super::testing::{self, routes};
-    use super::super::{Format, Loaded, ReadOptions, parse};
-
-    fn read(text: &str) -> Loaded {
-        let loaded = parse(text.as_bytes(), &ReadOptions::default()).unwrap();
-        assert_eq!(loaded.format, Format::ShowRoute);
-        loaded
-    }
-
-    #[test]
-    fn frr_marks_what_it_selected() {
-        let loaded = read(
-            "Codes: K - kernel route, C - connected,\n       > - selected route, * - FIB route\n\n\
-             IPv4 unicast VRF default:\nK>* 0.0.0.0/0 [0/100] via 192.0.2.1, eth0, src 192.0.2.10, weight 1, 00:10:00\n\
-             O   10.0.0.0/8 [110/20] via 192.0.2.9, eth0, weight 1, 00:09:00\n\
-             B>  10.0.0.0/8 [20/0] via 198.51.100.1 (recursive), weight 1, 00:08:00\n  \
-             *                     via 192.0.2.2, eth1, weight 1, 00:08:00\n  \
-             *                     via 192.0.2.3, eth2, weight 1, 00:08:00\n\
-             C>* 192.0.2.0/24 is directly connected, eth0, weight 1, 1d02h10m\n\
-             S>  10.6.0.0/16 [1/0] via 192.0.2.6 inactive, weight 1, 00:01:00\n\
-             S>  10.7.0.0/16 [1/0] via 192.0.2.6 inactive, weight 1, 00:01:00\n  \
-                                   via 192.0.2.7, eth1, weight 1, 00:01:00\n\
-             S>* 10.9.0.0/16 [1/0] unreachable (blackhole), weight 1, 00:01:00\n\n\
-             IPv4 unicast VRF red:\nS>* 10.8.0.0/16 [1/0] via 192.0.2.77, eth7, weight 1, 00:01:00\n",
-        );
-        assert_eq!(
-            routes(&loaded),
-            [
-                "0.0.0.0/0 192.0.2.1 dev eth0",
-                "10.0.0.0/8 192.0.2.2 dev eth1",
-                "10.7.0.0/16 192.0.2.7 dev eth1",
-                "10.9.0.0/16 blackhole",
-                "192.0.2.0/24 dev eth0"
-            ]
-        );
-        let notes: Vec<&str> = loaded.report.notes.iter().map(|note| &*note.what).collect();
-        let further = "next hop after the first (--value next-hops keeps all)";
-        assert_eq!(notes, ["route that is not selected", further, "dead next hop", "route of VRF red"]);
-    }
-
-    #[test]
-    fn cisco_leaves_out_lengths_and_breaks_lines() {
-        let loaded = read(
-            "Codes: L - local, C - connected, S - static\n       + - replicated route\n\n\
-             Gateway of last resort is 192.0.2.1 to network 0.0.0.0\n\n\
-             S*    0.0.0.0/0 [1/0] via 192.0.2.1\n      10.0.0.0/24 is subnetted, 2 subnets\n\
-             C        10.1.1.0 is directly connected, GigabitEthernet0/1\n\
-             O IA     10.1.2.0 [110/2] via 192.0.2.2, 00:01:02, GigabitEthernet0/0\n                  \
-             [110/2] via 192.0.2.3, 00:01:02, GigabitEthernet0/2\n      \
-             172.16.0.0/16 is variably subnetted, 2 subnets, 2 masks\n\
-             D EX     172.16.1.0/30\n           [170/3072] via 192.0.2.4, 1d02h, GigabitEthernet0/3\n\
-             B     192.168.7.0 [20/0] via 192.0.2.5, 3w4d\nS     203.0.113.0/24 is directly connected, Null0\n",
-        );
-        assert_eq!(
-            routes(&loaded),
-            [
-                "0.0.0.0/0 192.0.2.1",
-                "10.1.1.0/24 dev GigabitEthernet0/1",
-                "10.1.2.0/24 192.0.2.2 dev GigabitEthernet0/0",
-                "172.16.1.0/30 192.0.2.4 dev GigabitEthernet0/3",
-                "192.168.7.0/24 192.0.2.5",
-                "203.0.113.0/24 blackhole",
-            ]
-        );
-    }
-
-    #[test]
-    fn arista_has_hops_on_lines_of_their_own() {
-        let loaded = read(
-            "\nVRF: default\nCodes: C - connected, S - static, K - kernel,\n       B E - eBGP\n\n\
-             Gateway of last resort:\n S        0.0.0.0/0 [1/0]\n           via 192.0.2.1, Ethernet1\n\n \
-             C        10.1.0.0/24\n           directly connected, Ethernet2\n \
-             B E      10.2.0.0/16 [200/0]\n           via 192.0.2.2, Ethernet1\n           via 192.0.2.3, Ethernet2\n",
-        );
-        let expected = [
-            "0.0.0.0/0 192.0.2.1 dev Ethernet1",
-            "10.1.0.0/24 dev Ethernet2",
-            "10.2.0.0/16 192.0.2.2 dev Ethernet1",
-        ];
-        assert_eq!(routes(&loaded), expected);
-        assert_eq!(loaded.report.notes[0].count, 1);
-    }
-
-    #[test]
-    fn nx_os_has_prefixes_on_lines_of_their_own() {
-        let loaded = read(
-            "IP Route Table for VRF \"default\"\n'*' denotes best ucast next-hop\n\
-             '[x/y]' denotes [preference/metric]\n\n\
-             0.0.0.0/0, ubest/mbest: 1/0\n    *via 192.0.2.1%mgmt, [1/0], 2w3d, static\n\
-             10.0.0.0/8, ubest/mbest: 2/0\n    *via 192.0.2.2, Eth1/1, [110/41], 2w3d, ospf-1, intra\n    \
-             *via 192.0.2.3, Eth1/2, [110/41], 2w3d, ospf-1, intra\n\
-             10.1.0.0/16, ubest/mbest: 1/0\n    *via Null0, [220/0], 2w3d, bgp-64500, discard\n\n\
-             IP Route Table for VRF \"red\"\n'*' denotes best ucast next-hop\n\n\
-             10.9.0.0/16, ubest/mbest: 1/0, attached\n    *via 192.0.2.7, Eth1/9, [0/0], 3w0d, direct\n",
-        );
-        assert_eq!(
-            routes(&loaded),
-            ["0.0.0.0/0 192.0.2.1", "10.0.0.0/8 192.0.2.2 dev Eth1/1", "10.1.0.0/16 blackhole"]
-        );
-        assert_eq!(loaded.report.notes.last().unwrap().what, "route of VRF red");
-    }
-
-    #[test]
-    fn one_vrf_is_read_wherever_it_is() {
-        const RED: &str = "VRF: red\nCodes: B - BGP\n\nB 10.0.0.0/8 [20/0] via 192.0.2.1, 1d\n\n";
-        const BLUE: &str = "VRF: blue\nCodes: B - BGP\n\nB 10.1.0.0/16 [20/0] via 192.0.2.2, 1d\n\n";
-        const DEFAULT: &str = "VRF: default\nCodes: B - BGP\n\nB 10.2.0.0/16 [20/0] via 192.0.2.3, 1d\n\n";
-        let of = |text: &str, vrf: Option<&str>| {
-            let options = ReadOptions { vrf: vrf.map(Into::into), ..Default::default() };
-            parse(text.as_bytes(), &options).map(|loaded| {
-                (routes(&loaded), loaded.report.notes.iter().map(|note| note.count).sum::<u64>())
-            })
-        };
-        let only = |route: &str, left_out| (vec![route.to_owned()], left_out);
-        let (red, default) = ("10.0.0.0/8 192.0.2.1", "10.2.0.0/16 192.0.2.3");
-        assert_eq!(of(RED, None).unwrap(), only(red, 0));
-        for all in [[RED, BLUE, DEFAULT], [DEFAULT, RED, BLUE], [RED, DEFAULT, BLUE]].map(|all| all.concat())
-        {
-            assert_eq!(of(&all, None).unwrap(), only(default, 2));
-            assert_eq!(of(&all, Some("red")).unwrap(), only(red, 2));
-        }
-        let error = |vrf| of(&[RED, BLUE].concat(), vrf).unwrap_err().to_string();
-        assert_eq!(error(None), "memory, line 1: no VRF default, name one of red, blue by --vrf");
-        assert_eq!(error(Some("green")), "memory, line 1: no VRF green (there are red, blue)");
-    }
-
-    #[test]
-    fn what_is_wrong_is_said() {
-        let error = |text: &str| testing::error(Format::ShowRoute, text);
-        assert_eq!(
-            error("C 10.0.0.0/33 is directly connected, a\n"),
-            "memory, line 1: prefix length 33 is past the 32 bits of the family"
-        );
-        assert_eq!(
-            error("B 10.0.0.0/8 [20/0] via x1\nlost\n"),
-            "memory, line 2: expected a route, found \"lost\""
-        );
-        let error_before = error("Codes: C - connected\n\n?? 10.0.0.0/8 odd\n");
-        assert_eq!(error_before, "memory, line 3: expected a route, found \"?? 10.0.0.0/8 odd\"");
-        assert_eq!(
-            error("B 10.0.0.0/8 [20/0] via 1.2, a\n"),
-            "memory, line 1: expected an address after via in \"[20/0] via 1.2, a\""
-        );
-    }
-}
+mod tests;

@@ -1,0 +1,130 @@
+//! Tests of the tables in columns.
+
+use super::super::testing::{self, routes};
+use super::super::{Format, ReadOptions, parse};
+
+const HEAD: &str = "Kernel IP routing table\nDestination     Gateway         Genmask         Flags Metric Ref    Use Iface\n";
+
+#[test]
+fn the_lowest_metric_wins() {
+    let text = format!(
+        "{HEAD}0.0.0.0 192.0.2.1 0.0.0.0 UG 100 0 0 eth0\n0.0.0.0 192.0.2.2 0.0.0.0 UG 50 0 0 eth1\n\
+         192.0.2.0 0.0.0.0 255.255.255.0 U 0 0 0 eth0\n10.0.0.0 - 255.0.0.0 !H 0 - 0 -\n"
+    );
+    let loaded = parse(text.as_bytes(), &ReadOptions::default()).unwrap();
+    assert_eq!(loaded.format, Format::Netstat);
+    let expected = ["0.0.0.0/0 192.0.2.2 dev eth1", "10.0.0.0/8 unreachable", "192.0.2.0/24 dev eth0"];
+    assert_eq!(routes(&loaded), expected);
+    let netstat = b"Kernel IP routing table\nDestination Gateway Genmask Flags MSS Window irtt Iface\n\
+        default 192.0.2.1 0.0.0.0 UG 0 0 0 eth0\n";
+    assert_eq!(routes(&parse(netstat, &ReadOptions::default()).unwrap()), ["0.0.0.0/0 192.0.2.1 dev eth0"]);
+}
+
+#[test]
+fn both_families_of_the_bsds() {
+    let text = b"Routing tables\n\nInternet:\nDestination Gateway Flags Netif Expire\n\
+        default 192.0.2.1 UGS em0\n10.1/16 link#1 U em1\n127 127.0.0.1 UCS lo0\n\
+        192.0.2.1 ff:ff:ff:ff:ff:ff UHLWIi em0 1193\n198.51.100.0/24 127.0.0.1 UGSB lo0\n\n\
+        Internet6:\nDestination Gateway Flags Netif Expire\n::/96 ::1 UGRS lo0\n\
+        default fe80::1%em0 UGS em0\nfe80::%em0/64 link#1 U em0\n";
+    let loaded = parse(text, &ReadOptions::default()).unwrap();
+    assert_eq!(loaded.format, Format::Netstat);
+    let expected = [
+        "0.0.0.0/0 192.0.2.1 dev em0",
+        "10.1.0.0/16 dev em1",
+        "127.0.0.0/8 127.0.0.1 dev lo0",
+        "192.0.2.1/32 dev em0",
+        "198.51.100.0/24 blackhole",
+        "::/0 fe80::1 dev em0",
+        "::/96 unreachable",
+        "fe80::/64 dev em0",
+    ];
+    assert_eq!(routes(&loaded), expected);
+    let openbsd = b"Routing tables\n\nInternet:\n\
+        Destination        Gateway            Flags   Refs      Use   Mtu  Prio Iface\n\
+        default            192.0.2.1          UGS        5     1000     -    56 em0\n\
+        default            192.0.2.2          UGS        5     1000     -     8 em1\n";
+    let loaded = parse(openbsd, &ReadOptions::default()).unwrap();
+    assert_eq!(routes(&loaded), ["0.0.0.0/0 192.0.2.2 dev em1"]);
+}
+
+#[test]
+fn what_is_wrong_is_said() {
+    let error = |row: &str| testing::error(Format::Netstat, &format!("{HEAD}{row}\n"));
+    assert_eq!(
+        error("10.0.0.0 x 255.0.0.0 U 0 0 0 a"),
+        "memory, line 3: unknown mark \"x\"; 1 of 1 lines are not understood"
+    );
+    assert_eq!(
+        error("10.0.0.0 * 255.0.255.0 U 0 0 0 a"),
+        "memory, line 3: 255.0.255.0 is no netmask of 10.0.0.0; 1 of 1 lines are not understood"
+    );
+    assert_eq!(
+        testing::error(Format::Netstat, "Destination Gateway Flags Netif\n10.1.2.3.4/16 link#1 U em1\n"),
+        "memory, line 2: unknown mark \"10.1.2.3.4/16\"; 1 of 1 lines are not understood"
+    );
+}
+
+#[test]
+fn columns_of_routers() {
+    let of = |text: &str| {
+        let loaded = parse(text.as_bytes(), &ReadOptions::default()).unwrap();
+        assert_eq!(loaded.format, Format::RouteColumns);
+        let notes: Vec<String> =
+            loaded.report.notes.iter().map(|note| format!("{} {}", note.count, note.what)).collect();
+        (routes(&loaded), notes)
+    };
+    let vrp = "Route Flags: R - relay, D - download to fib\nRouting Tables: Public\n         Destinations : 2        Routes : 3\n\n\
+        Destination/Mask    Proto   Pre  Cost        Flags NextHop         Interface\n        \
+        0.0.0.0/0   Static  60   0             RD  192.0.2.1       GigabitEthernet0/0/0\n                    \
+        Static  60   0             RD  192.0.2.2       GigabitEthernet0/0/1\n       \
+        10.0.0.0/8   OSPF    10   2                 192.0.2.3       GigabitEthernet0/0/2\n       \
+        10.1.0.0/16  Static  60   0              D  0.0.0.0         NULL0\n";
+    let expected = ["0.0.0.0/0 192.0.2.1 dev GigabitEthernet0/0/0", "10.1.0.0/16 blackhole"];
+    let (found, notes) = of(vrp);
+    assert_eq!(found, expected);
+    let further = "1 next hop after the first (--value next-hops keeps all)";
+    assert_eq!(notes, ["1 route that is not in the forwarding table", further]);
+    let vrp6 = "Routing Table : Public\n         Destinations : 1        Routes : 1\n\n\
+        \x20Destination  : 2001:db8::                       PrefixLength : 32\n NextHop      : FE80::1                         Preference   : 60\n \
+        Cost         : 0                               Protocol     : Static\n RelayNextHop : ::                              TunnelID     : 0x0\n \
+        Interface    : GigabitEthernet0/0/0            Flags        : D\n";
+    assert_eq!(of(vrp6).0, ["2001:db8::/32 fe80::1 dev GigabitEthernet0/0/0"]);
+    let pan = "VIRTUAL ROUTER: default (id 1)\n  ==========\n\
+        destination          nexthop              metric flags      age   interface          next-AS\n\
+        0.0.0.0/0            192.0.2.1            10     A S              ethernet1/1\n\
+        10.0.0.0/8           discard              10     A S\n\
+        10.1.0.0/16          192.0.2.9                   A?B        121661                    65213\n\
+        10.2.0.0/16          192.0.2.8            20       S              ethernet1/2\n\
+        192.0.2.7/32         0.0.0.0              0      A H\n::/0                 2001:db8::1          10     A S              ethernet1/1\n";
+    let expected = [
+        "0.0.0.0/0 192.0.2.1 dev ethernet1/1",
+        "10.0.0.0/8 blackhole",
+        "10.1.0.0/16 192.0.2.9",
+        "192.0.2.7/32 connected",
+        "::/0 2001:db8::1 dev ethernet1/1",
+    ];
+    assert_eq!(
+        of(pan),
+        (expected.map(str::to_owned).to_vec(), vec!["1 prefix without a selected route".to_owned()])
+    );
+    let screen_os = "IPv4 Dest-Routes for <untrust-vr> (0 entries)\n-----\nH: Host C: Connected S: Static A: Auto-Exported\n\n\
+        IPv4 Dest-Routes for <trust-vr> (2 entries)\n-----\n   ID          IP-Prefix  Interface    Gateway   P Pref    Mtr    Vsys\n-----\n\
+        *   4         10.0.0.0/8     eth0/1    192.0.2.1   S    20      1    Root\n    \
+        5         10.1.0.0/16     eth0/2    192.0.2.2   S    20      1    Root\n";
+    assert_eq!(of(screen_os).0, ["10.0.0.0/8 192.0.2.1 dev eth0/1"]);
+    let sr_os = "Route Table (Router: Base)\n======\nDest Prefix[Flags]        Type    Proto     Age        Pref\n      \
+        Next Hop[Interface Name]                    Metric\n------\n10.0.0.0/8                Local   Local     00h01m02s  0\n       \
+        to-core                                    0\n10.1.0.0/16 [L]           Remote  OSPF      01d02h03m  10\n       \
+        192.0.2.1                                  100\n10.2.0.0/16               Blackh* Static    01d02h03m  10\n       \
+        Black Hole                                 1\nNo. of Routes: 3\n";
+    assert_eq!(of(sr_os).0, ["10.0.0.0/8 dev to-core", "10.1.0.0/16 192.0.2.1", "10.2.0.0/16 blackhole"]);
+    let cef = "Prefix               Next Hop             Interface\n0.0.0.0/0            192.0.2.1            GigabitEthernet0/0\n\
+        192.0.2.0/24         attached             GigabitEthernet0/0\n192.0.2.7/32         receive              GigabitEthernet0/0\n";
+    let expected = [
+        "0.0.0.0/0 192.0.2.1 dev GigabitEthernet0/0",
+        "192.0.2.0/24 dev GigabitEthernet0/0",
+        "192.0.2.7/32 local",
+    ];
+    assert_eq!(of(cef).0, expected);
+}
