@@ -3,8 +3,8 @@
 //! an engine, a family and an instruction set as arguments it checks that one alone.
 
 use fibula::arch::Level;
-use fibula::engine::Entry;
-use fibula::{Address, Fib, NextHop, Prefix, Rib};
+use fibula::engine::{Entry, WidthBits};
+use fibula::{Address, Fib, NextHop, NextHopSlice, Prefix, Rib};
 use fibula_engines::all;
 
 /// The instruction sets that the counter supports; only those of the processor are used.
@@ -40,13 +40,18 @@ fn count<A: Address>(entry: &Entry, level: Level, (rib, addresses): &(Rib<A>, Ve
     }
     let mut fib = fibula_engines::build(name, rib).unwrap();
     fib.set_isa(level);
-    let mut next_hops = vec![0_u8; addresses.len()];
+    // An engine with one width answers in that.
+    let (mut narrow, mut wide) = (vec![0_u8; addresses.len()], vec![0_u32; addresses.len()]);
+    let is_narrow = fib.width() == WidthBits::U8;
+    let next_hops: NextHopSlice<'_> =
+        if is_narrow { (&mut narrow[..]).into() } else { (&mut wide[..]).into() };
     mark();
-    lookups_counted(&fib, addresses, &mut next_hops);
+    lookups_counted(&fib, addresses, next_hops);
     mark();
-    for (&address, &next_hop) in addresses.iter().zip(&next_hops) {
+    for ((&address, narrow), wide) in addresses.iter().zip(narrow).zip(wide) {
+        let next_hop = NextHop(if is_narrow { narrow.into() } else { wide });
         let expected = rib.longest_match(address).map_or(NextHop::NONE, |route| route.next_hop);
-        assert_eq!(NextHop(next_hop.into()), expected, "{name}, {level}: {}", address.to_ip());
+        assert_eq!(next_hop, expected, "{name}, {level}: {}", address.to_ip());
     }
     println!("{} {}", words.join(" "), addresses.len());
 }
@@ -60,7 +65,7 @@ fn mark() {
 
 /// The call whose instructions are counted.
 #[inline(never)]
-fn lookups_counted<A: Address>(fib: &Fib<A>, addresses: &[A], next_hops: &mut [u8]) {
+fn lookups_counted<A: Address>(fib: &Fib<A>, addresses: &[A], next_hops: NextHopSlice<'_>) {
     fib.lookup_batch_into(addresses, next_hops);
 }
 

@@ -116,6 +116,7 @@ fn run<A: Address>(list: &[(Entry, Option<WidthBits>)], random: &mut fastrand::R
     };
     let fibs: Vec<_> = list.iter().map(build).collect();
     let max = |(entry, width): &(Entry, Option<WidthBits>)| {
+        let width = entry.one_width().or(*width);
         width.map_or(u32::MAX, |width| width.max().0).min(entry.about.next_hops_max)
     };
     let most = list.iter().map(max).min().unwrap();
