@@ -43,7 +43,7 @@ pub(crate) struct Radix<A: Address, W: Width>(Patricia<A, W>);
 
 impl<A: Address, W: Width> Lookup<A> for Radix<A, W> {
     type Width = W;
-    const SETS: Sets = Sets::Baseline;
+    const SETS: Sets = Sets::Words;
 
     fn lookup_metered<M: Meter>(&self, address: A, meter: &mut M) -> W {
         self.0.descend(address, meter)
