@@ -263,7 +263,10 @@ mod tests {
         assert_eq!(study.rows[0].accesses.loads_most, 2, "TBL24, then TBLlong");
         assert!(study.rows.iter().all(|row| row.updates_per_s.is_some()));
         let rebuilt = |row: &EngineRow| (row.updates_rebuilt.unwrap(), row.updates_applied.unwrap());
-        assert_eq!((rebuilt(&study.rows[0]).0, rebuilt(&study.rows[3])), (0, (2, 2)));
+        assert_eq!(rebuilt(&study.rows[0]).0, 0);
+        // How many changes fit into the time, the machine decides.
+        let (lulea_rebuilt, lulea_applied) = rebuilt(&study.rows[3]);
+        assert!(lulea_rebuilt == lulea_applied && lulea_applied > 0);
         let row = serde_json::to_value(study.evidence().nth(1)).unwrap();
         assert_eq!((&row["table"], &row["engine"]), (&"t.tsv".into(), &"sail-l".into()));
         assert_eq!((&row["parts"]["BCN16"], &row["on_chip_parts"][0]), (&262_144.into(), &"BCN16".into()));
