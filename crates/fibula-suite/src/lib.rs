@@ -33,7 +33,7 @@ use std::fmt;
 pub struct Subject {
     /// The engines among which the name is found.
     pub engines: &'static [Entry],
-    /// The name of one of them.
+    /// The name of one of them, and its parameters.
     pub name: String,
 }
 
@@ -46,7 +46,8 @@ impl Subject {
 
     /// Returns the width of all answers of this engine, if it has only one.
     pub(crate) fn one_width(&self) -> Option<WidthBits> {
-        find(self.engines, &self.name).expect("an engine of the list").one_width()
+        let name = self.name.split('/').next().unwrap_or_default();
+        find(self.engines, name).expect("an engine of the list").one_width()
     }
 }
 
