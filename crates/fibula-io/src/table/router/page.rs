@@ -7,7 +7,7 @@ use super::marks::{Grammar, Mark, State};
 use std::fmt::Write;
 use std::path::Path;
 
-const BEGIN: &str = "<!-- made by the test router::page -->\n";
+const BEGIN: &str = "<!-- written by the test router::page -->\n";
 const END: &str = "<!-- end -->\n";
 
 /// What a layout does with its marks: uses them, leaves something out for them, passes over them.
