@@ -60,6 +60,10 @@ const NEAR: f32 = 1.3;
 /// The most engines of a run-off.
 const CONTENDERS_MOST: usize = 3;
 
+/// The bytes of an engine over those of the likeliest, up to which it takes part in a run-off: for
+/// what it could gain, no build may take far more memory than the table in the end.
+const BYTES_NEAR: usize = 2;
+
 /// The number of changes after which the costs are compared again, beside a quarter of the routes.
 const CHANGES_LEAST: usize = 4;
 
@@ -165,7 +169,7 @@ impl Choice {
         let survey = Survey::with_shape(&self.shape, rib);
         let mut refused = Error::new(ErrorKind::UnknownEngine, format!("no engine does {}", A::FAMILY));
         let mut best: Option<(Box<dyn Whole<A>>, Entry)> = None;
-        let (mut run_off, mut least) = (None, f32::INFINITY);
+        let (mut run_off, mut least, mut bytes) = (None, f32::INFINITY, usize::MAX);
         let mut contenders = 0;
         for (&entry, estimate) in self.candidates(&survey) {
             let cost = estimate.cost_in(self.calls);
@@ -175,6 +179,9 @@ impl Choice {
                 && cost <= NEAR * least;
             if best.is_some() && !takes_part {
                 break;
+            }
+            if estimate.bytes > bytes.saturating_mul(BYTES_NEAR) {
+                continue;
             }
             let built = match build(&entry).and_then(|built| self.check_room(built, rib.len())) {
                 Ok(built) => built,
@@ -186,6 +193,7 @@ impl Choice {
                 Err(error) => return Err(error),
             };
             (contenders, least) = (contenders + 1, least.min(cost));
+            bytes = bytes.min(estimate.bytes);
             if let Some((best, _)) = &best {
                 let run_off = run_off.get_or_insert_with(|| RunOff::new(rib, self.calls));
                 let [other, first] = [&built, best].map(|table| (&**table, table.engine().memory().total()));

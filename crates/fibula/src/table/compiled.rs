@@ -2,7 +2,7 @@
 //!
 //! Hidden and not promised: the Python package keeps its own values beside it.
 
-use crate::{Address, Change, Delta, Fib, NextHop, Rib};
+use crate::{Address, Change, Delta, Fib, NextHop, Rib, View};
 
 /// The engine of a table: the best for calls of one address as well as of many.
 const ENGINE: &str = "best/calls=any";
@@ -91,6 +91,11 @@ impl<A: Address> Compiled<A> {
     #[must_use]
     pub fn fib(&self) -> Option<&Fib<A>> {
         self.fib.as_ref()
+    }
+
+    /// Returns the engine alone. `None` for a table without routes.
+    pub(super) fn into_view(self) -> Option<Box<dyn View<A>>> {
+        self.fib.map(Into::into)
     }
 
     /// Returns the name of the engine. `None` for a table without routes.
