@@ -111,8 +111,8 @@ pub(crate) fn look_up_inside<A: Address, L: Lookup<A>>(
 }
 
 /// The most addresses of a call that are looked up one by one. A pipeline has to be filled and
-/// emptied, which takes as long as some lookups: on a Xeon and on an EPYC, five at least in each
-/// engine and table that was measured.
+/// emptied: on a Xeon and on an EPYC that took longer than four lookups, or as long, in each engine
+/// and table that was measured.
 const FEW: usize = 4;
 
 fn batch<A: Address, L: Lookup<A>>(
