@@ -129,7 +129,8 @@ impl<V, F: Form<V>> Table<V, F> {
     /// [`value_of_ipv4`](Table::value_of_ipv4) returns the value of an index, and
     /// [`get_index_ipv4`](Table::get_index_ipv4) the route with the address. An index holds until
     /// the next change of this table. It is at most the greatest number of values that the table
-    /// has had: of routes, or of different values where equal ones are stored once.
+    /// has had: of routes, or of different values in a [`ValueTable`](super::ValueTable). In an
+    /// [`InternedTable`](super::InternedTable) it tells the length too, and may be greater.
     ///
     /// # Panics
     /// If the two slices differ in length.

@@ -54,7 +54,8 @@
 //! [`PrefixSet`] is a [`ValueTable`] without values.
 //!
 //! # Limits
-//! A family has at most 2^32 - 2 next hops: one more panics.
+//! A family has at most 2^32 - 2 next hops, fewer in an [`InternedTable`] ([`form`] says how many):
+//! one more panics.
 //!
 //! # Threads
 //! Lookups take `&self` and run on any number of threads; changes take `&mut self`.
