@@ -127,13 +127,14 @@ where
     Table<V, F>: Sync,
 {
     texts(column, how, |chunk, found: &mut [Option<IpPrefix>]| {
-        chunk.look_up_apart(table);
-        for (row, address, index) in chunk.ipv4.answered() {
-            found[row] = table.get_index_ipv4(index, address).map(|(prefix, _)| prefix.into());
-        }
-        for (row, address, index) in chunk.ipv6.answered() {
-            found[row] = table.get_index_ipv6(index, address).map(|(prefix, _)| prefix.into());
-        }
+        let (addresses, rows) = chunk.ipv4.parts();
+        table.lookup_each_ipv4(addresses, |at, one| {
+            found[usize::from(rows[at])] = one.route().map(|(prefix, _)| prefix.into());
+        });
+        let (addresses, rows) = chunk.ipv6.parts();
+        table.lookup_each_ipv6(addresses, |at, one| {
+            found[usize::from(rows[at])] = one.route().map(|(prefix, _)| prefix.into());
+        });
     })
 }
 

@@ -48,11 +48,9 @@ impl<A: Address> Half<A> {
         rows.zip(self.addresses[..self.count].iter().copied())
     }
 
-    /// Returns the row of each address, the address and its answer.
-    pub(crate) fn answered(&self) -> impl Iterator<Item = (usize, A, NextHop)> {
-        self.addresses()
-            .zip(&self.answers[..self.count])
-            .map(|((row, address), &answer)| (row, address, answer))
+    /// Returns the addresses, and the row of each.
+    pub(crate) fn parts(&self) -> (&[A], &[u16]) {
+        (&self.addresses[..self.count], &self.rows[..self.count])
     }
 
     /// Returns the row and the answer of each address.

@@ -6,8 +6,8 @@ use fibula::{NextHop, Table, Views};
 /// The lookups of both families, which give indices of one dictionary.
 ///
 /// Implemented for [`Views`] (compiled tables), [`Compiled`](crate::Compiled) (a table that was
-/// read or opened), [`TableValues`] (a [`Table`] of values with indices) and [`Table`] (its
-/// routes).
+/// read or opened), [`TableValues`] (a [`Table`] of values with indices) and [`Table`] (whether a
+/// route matches).
 pub trait Lookups: Sync {
     /// Writes the index of the answer for `addresses[i]` to `indices[i]`; [`NextHop::NONE`] where
     /// no route matches. The two have the same length.
@@ -59,31 +59,28 @@ where
     Table<V, F>: Sync,
 {
     fn ipv4(&self, addresses: &[u32], indices: &mut [NextHop]) {
-        self.table.lookup_indices_ipv4(addresses, indices);
-        for index in indices {
-            *index = self.table.value_of_ipv4(*index).map_or(NextHop::NONE, &self.index);
-        }
+        self.table.lookup_each_ipv4(addresses, |at, found| {
+            indices[at] = found.value().map_or(NextHop::NONE, &self.index);
+        });
     }
 
     fn ipv6(&self, addresses: &[u128], indices: &mut [NextHop]) {
-        self.table.lookup_indices_ipv6(addresses, indices);
-        for index in indices {
-            *index = self.table.value_of_ipv6(*index).map_or(NextHop::NONE, &self.index);
-        }
+        self.table.lookup_each_ipv6(addresses, |at, found| {
+            indices[at] = found.value().map_or(NextHop::NONE, &self.index);
+        });
     }
 }
 
-/// The indices of the routes, as [`Table::lookup_indices_ipv4`] gives them. Those of the two
-/// families overlap, so this is for [`contains`](crate::contains), and for columns of one family.
+/// 1 where a route matches, for [`contains`](crate::contains).
 impl<V, F: Form<V>> Lookups for Table<V, F>
 where
     Table<V, F>: Sync,
 {
     fn ipv4(&self, addresses: &[u32], indices: &mut [NextHop]) {
-        self.lookup_indices_ipv4(addresses, indices);
+        self.lookup_each_ipv4(addresses, |at, found| indices[at] = NextHop(found.is_some().into()));
     }
 
     fn ipv6(&self, addresses: &[u128], indices: &mut [NextHop]) {
-        self.lookup_indices_ipv6(addresses, indices);
+        self.lookup_each_ipv6(addresses, |at, found| indices[at] = NextHop(found.is_some().into()));
     }
 }

@@ -93,28 +93,33 @@ impl<'b, A: Address> Strided<'b, A> {
     ///
     /// # Panics
     /// If the two differ in length.
-    pub fn in_chunks<T>(self, out: &mut [T], with: impl FnMut(&[A], &mut [T])) {
+    pub fn in_chunks<T>(self, out: &mut [T], mut with: impl FnMut(&[A], &mut [T])) {
         assert_eq!(self.len, out.len(), "as many answers as addresses");
+        self.each_chunk(|start, addresses| with(addresses, &mut out[start..][..addresses.len()]));
+    }
+
+    /// Calls `with` with some of them at a time, in order, and the position of the first. Prefetches
+    /// the bytes of those that follow.
+    #[inline]
+    pub(crate) fn each_chunk(self, with: impl FnMut(usize, &[A])) {
         // A short call pays for no more room than it needs.
         if self.len <= BURST {
-            self.in_chunks_of::<BURST, T>(out, with);
+            self.each_chunk_of::<BURST>(with);
         } else {
-            self.in_chunks_of::<CHUNK, T>(out, with);
+            self.each_chunk_of::<CHUNK>(with);
         }
     }
 
     #[inline]
-    fn in_chunks_of<const N: usize, T>(self, out: &mut [T], mut with: impl FnMut(&[A], &mut [T])) {
+    fn each_chunk_of<const N: usize>(self, mut with: impl FnMut(usize, &[A])) {
         let mut addresses = [A::ZERO; N];
-        let mut start = 0;
-        for out in out.chunks_mut(N) {
-            let addresses = &mut addresses[..out.len()];
+        for start in (0..self.len).step_by(N) {
+            let addresses = &mut addresses[..N.min(self.len - start)];
             for (at, address) in addresses.iter_mut().enumerate() {
                 prefetch(self.bytes, (start + at + AHEAD).wrapping_mul(self.stride));
                 *address = self.get(start + at);
             }
-            with(addresses, out);
-            start += addresses.len();
+            with(start, addresses);
         }
     }
 }

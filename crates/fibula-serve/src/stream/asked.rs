@@ -27,29 +27,12 @@ struct Row {
 #[derive(Debug)]
 struct Half<A: Address> {
     addresses: Vec<A>,
-    indices: Vec<NextHop>,
     routes: Vec<Option<(Prefix<A>, NextHop)>>,
 }
 
 impl<A: Address> Default for Half<A> {
     fn default() -> Self {
-        Self { addresses: Vec::new(), indices: Vec::new(), routes: Vec::new() }
-    }
-}
-
-impl<A: Address> Half<A> {
-    /// Finds the routes of all addresses.
-    fn find<'t>(
-        &mut self,
-        look_up: impl FnOnce(&[A], &mut [NextHop]),
-        route: impl Fn(NextHop, A) -> Option<(Prefix<A>, &'t NextHop)>,
-    ) {
-        self.indices.resize(self.addresses.len(), NextHop::NONE);
-        look_up(&self.addresses, &mut self.indices);
-        self.routes.clear();
-        // In a loop of their own, so that the loads of many routes overlap.
-        let found = |(&index, &address)| route(index, address).map(|(prefix, &value)| (prefix, value));
-        self.routes.extend(self.indices.iter().zip(&self.addresses).map(found));
+        Self { addresses: Vec::new(), routes: Vec::new() }
     }
 }
 
@@ -130,14 +113,10 @@ impl Asked {
     ) {
         let table = &served.table;
         let Self { ipv4, ipv6, .. } = self;
-        ipv4.find(
-            |all, found| table.lookup_indices_ipv4(all, found),
-            |index, address| table.get_index_ipv4(index, address),
-        );
-        ipv6.find(
-            |all, found| table.lookup_indices_ipv6(all, found),
-            |index, address| table.get_index_ipv6(index, address),
-        );
+        ipv4.routes.clear();
+        ipv6.routes.clear();
+        table.lookup_each_ipv4(&ipv4.addresses, |_, found| ipv4.routes.push(found.route().map(own)));
+        table.lookup_each_ipv6(&ipv6.addresses, |_, found| ipv6.routes.push(found.route().map(own)));
         let (mut found_ipv4, mut found_ipv6) = (ipv4.routes.iter(), ipv6.routes.iter());
         let mut prefixes = self.prefixes.iter();
         for row in &self.rows {
@@ -156,4 +135,9 @@ impl Asked {
             each((row.kind != Kind::Null).then_some(text), route);
         }
     }
+}
+
+/// A route that outlives the table's answer.
+fn own<A: Address>((prefix, &value): (Prefix<A>, &NextHop)) -> (Prefix<A>, NextHop) {
+    (prefix, value)
 }

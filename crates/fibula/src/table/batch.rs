@@ -6,6 +6,7 @@ use super::store::Store;
 use super::{IpPrefix, Table};
 use crate::blocks::pipeline::BURST;
 use crate::{Address, NextHop, Prefix, Strided};
+use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// How many addresses are handed to an engine at a time. Their arrays fit in the first-level cache.
@@ -122,104 +123,161 @@ impl<V, F: Form<V>> Table<V, F> {
         self.ipv6.lookup_values(addresses, |address| address.into().to_bits(), values);
     }
 
-    /// Looks up many IPv4 addresses: `indices[i]` becomes what the engine answers for
-    /// `addresses[i]`, or [`NextHop::NONE`]. The fastest lookup of a table: it reads no values.
-    /// Allocates nothing.
-    ///
-    /// [`value_of_ipv4`](Table::value_of_ipv4) returns the value of an index, and
-    /// [`get_index_ipv4`](Table::get_index_ipv4) the route with the address. An index holds until
-    /// the next change of this table. It is at most the greatest number of values that the table
-    /// has had: of routes, or of different values in a [`ValueTable`](super::ValueTable). In an
-    /// [`InternedTable`](super::InternedTable) it tells the length too, and may be greater.
+    /// Looks up many IPv4 addresses: `contained[i]` becomes whether any prefix contains
+    /// `addresses[i]`. As fast as the engine: it reads no values. Allocates nothing.
     ///
     /// # Panics
     /// If the two slices differ in length.
     ///
     /// ```
-    /// use fibula::{NextHop, Prefix, Table};
+    /// use fibula::{IpPrefix, Table};
     /// use std::net::Ipv4Addr;
-    /// let mut table = Table::new();
-    /// table.insert("192.0.2.0/24".parse::<Prefix<u32>>()?, "red");
-    /// let mut indices = [NextHop::NONE; 2];
-    /// let addresses = [Ipv4Addr::new(192, 0, 2, 1), Ipv4Addr::LOCALHOST];
-    /// table.lookup_indices_ipv4(&addresses, &mut indices);
-    /// let route = ("192.0.2.0/24".parse()?, &"red");
-    /// assert_eq!(table.get_index_ipv4(indices[0], addresses[0]), Some(route));
-    /// assert_eq!(indices.map(|index| table.value_of_ipv4(index)), [Some(&"red"), None]);
+    /// let table = Table::from([("192.0.2.0/24".parse::<IpPrefix>()?, "red")]);
+    /// let mut contained = [false; 2];
+    /// table.contains_batch_ipv4(&[Ipv4Addr::new(192, 0, 2, 1), Ipv4Addr::LOCALHOST], &mut contained);
+    /// assert_eq!(contained, [true, false]);
     /// # Ok::<(), fibula::Error>(())
     /// ```
-    pub fn lookup_indices_ipv4<T: Copy + Into<Ipv4Addr>>(&self, addresses: &[T], indices: &mut [NextHop]) {
-        self.ipv4.lookup_indices(addresses, |address| address.into().to_bits(), indices);
+    pub fn contains_batch_ipv4<T: Copy + Into<Ipv4Addr>>(&self, addresses: &[T], contained: &mut [bool]) {
+        self.ipv4.contains_batch(addresses, |address| address.into().to_bits(), contained);
     }
 
-    /// Looks up many IPv6 addresses; see [`lookup_indices_ipv4`](Table::lookup_indices_ipv4).
+    /// Looks up many IPv6 addresses; see [`contains_batch_ipv4`](Table::contains_batch_ipv4).
     ///
     /// # Panics
     /// If the two slices differ in length.
-    pub fn lookup_indices_ipv6<T: Copy + Into<Ipv6Addr>>(&self, addresses: &[T], indices: &mut [NextHop]) {
-        self.ipv6.lookup_indices(addresses, |address| address.into().to_bits(), indices);
+    pub fn contains_batch_ipv6<T: Copy + Into<Ipv6Addr>>(&self, addresses: &[T], contained: &mut [bool]) {
+        self.ipv6.contains_batch(addresses, |address| address.into().to_bits(), contained);
     }
 
-    /// As [`lookup_indices_ipv4`](Table::lookup_indices_ipv4), for addresses in packet headers.
-    ///
-    /// # Panics
-    /// If the two differ in length.
+    /// Looks up many IPv4 addresses, and calls `found` for each with its position and its
+    /// [`Match`], in order. For answers that need no array, or only some of the routes. Allocates
+    /// nothing.
     ///
     /// ```
-    /// use fibula::{NextHop, Prefix, Strided, Table};
-    /// let mut table = Table::new();
-    /// table.insert("192.0.2.0/24".parse::<Prefix<u32>>()?, "red");
-    /// let (sources, mut index) = ([192, 0, 2, 1], [NextHop::NONE]);
-    /// table.lookup_strided_ipv4(Strided::new(&sources, 4), &mut index);
-    /// assert_eq!(table.value_of_ipv4(index[0]), Some(&"red"));
+    /// use fibula::{IpPrefix, Table};
+    /// let routes = [("192.0.2.0/24", 70), ("198.51.100.0/24", 5)];
+    /// let routes = routes.map(|(text, weight)| (text.parse::<IpPrefix>().unwrap(), weight));
+    /// let table = Table::from(routes);
+    /// let addresses = [[192, 0, 2, 1], [198, 51, 100, 7], [203, 0, 113, 9], [192, 0, 2, 2]];
+    /// let mut weight = 0;
+    /// table.lookup_each_ipv4(&addresses, |_, found| weight += found.value().unwrap_or(&1000));
+    /// assert_eq!(weight, 70 + 5 + 1000 + 70);
+    /// ```
+    pub fn lookup_each_ipv4<'t, T: Copy + Into<Ipv4Addr>>(
+        &'t self,
+        addresses: &[T],
+        found: impl FnMut(usize, Match<'t, u32, V, F>),
+    ) {
+        let half = &self.ipv4;
+        half.each(addresses, |address| address.into().to_bits(), Match::each(half, found));
+    }
+
+    /// Looks up many IPv6 addresses; see [`lookup_each_ipv4`](Table::lookup_each_ipv4).
+    pub fn lookup_each_ipv6<'t, T: Copy + Into<Ipv6Addr>>(
+        &'t self,
+        addresses: &[T],
+        found: impl FnMut(usize, Match<'t, u128, V, F>),
+    ) {
+        let half = &self.ipv6;
+        half.each(addresses, |address| address.into().to_bits(), Match::each(half, found));
+    }
+
+    /// As [`lookup_each_ipv4`](Table::lookup_each_ipv4), for addresses in packet headers.
+    ///
+    /// ```
+    /// use fibula::{IpPrefix, Strided, Table};
+    /// let table = Table::from([("192.0.2.0/24".parse::<IpPrefix>()?, "red")]);
+    /// let sources = [192, 0, 2, 1];
+    /// table.lookup_strided_ipv4(Strided::new(&sources, 4), |at, found| {
+    ///     assert_eq!((at, found.value()), (0, Some(&"red")));
+    /// });
     /// # Ok::<(), fibula::Error>(())
     /// ```
-    pub fn lookup_strided_ipv4(&self, addresses: Strided<'_, u32>, indices: &mut [NextHop]) {
-        addresses
-            .in_chunks(indices, |addresses, indices| self.ipv4.compiled.lookup_batch(addresses, indices));
+    pub fn lookup_strided_ipv4<'t>(
+        &'t self,
+        addresses: Strided<'_, u32>,
+        found: impl FnMut(usize, Match<'t, u32, V, F>),
+    ) {
+        let half = &self.ipv4;
+        half.each_strided(addresses, Match::each(half, found));
     }
 
-    /// As [`lookup_indices_ipv6`](Table::lookup_indices_ipv6), for addresses in packet headers.
-    ///
-    /// # Panics
-    /// If the two differ in length.
-    pub fn lookup_strided_ipv6(&self, addresses: Strided<'_, u128>, indices: &mut [NextHop]) {
-        addresses
-            .in_chunks(indices, |addresses, indices| self.ipv6.compiled.lookup_batch(addresses, indices));
+    /// As [`lookup_each_ipv6`](Table::lookup_each_ipv6), for addresses in packet headers.
+    pub fn lookup_strided_ipv6<'t>(
+        &'t self,
+        addresses: Strided<'_, u128>,
+        found: impl FnMut(usize, Match<'t, u128, V, F>),
+    ) {
+        let half = &self.ipv6;
+        half.each_strided(addresses, Match::each(half, found));
+    }
+}
+
+/// What a table answers for one address of many. It borrows the table, so that what it answers is
+/// of the table that was asked; it reads no value until asked for one.
+///
+/// A table does not change while one of its answers is kept, since that borrows it:
+///
+/// ```compile_fail,E0502
+/// use fibula::{Prefix, Table};
+/// use std::net::Ipv4Addr;
+/// let prefix = Prefix::ipv4(Ipv4Addr::new(192, 0, 2, 0), 24);
+/// let mut table = Table::from([(prefix, "red")]);
+/// let mut kept = None;
+/// table.lookup_each_ipv4(&[[192, 0, 2, 1]], |_, found| kept = Some(found));
+/// table.insert(prefix, "blue");
+/// assert_eq!(kept.unwrap().value(), Some(&"red"));
+/// ```
+pub struct Match<'t, A: Address, V, F: Form<V>> {
+    half: &'t Half<A, F::Store>,
+    address: A,
+    next_hop: NextHop,
+}
+
+impl<'t, A: Address, V, F: Form<V>> Match<'t, A, V, F> {
+    /// Returns a function that passes each answer of `half` on as a match.
+    fn each(
+        half: &'t Half<A, F::Store>,
+        mut found: impl FnMut(usize, Self),
+    ) -> impl FnMut(usize, NextHop, A) {
+        move |at, next_hop, address| found(at, Self { half, address, next_hop })
     }
 
-    /// Returns the longest matching IPv4 prefix of `address` and its value, where `index` is what
-    /// [`lookup_indices_ipv4`](Table::lookup_indices_ipv4) gave for that address. `None` for
-    /// [`NextHop::NONE`] and for an index that the table does not have. Costs as the prefix in the
-    /// table's [form](super::form).
+    /// Returns whether any prefix contains the address. Reads nothing.
     #[inline]
     #[must_use]
-    pub fn get_index_ipv4(&self, index: NextHop, address: impl Into<Ipv4Addr>) -> Option<(Prefix<u32>, &V)> {
-        self.ipv4.matching(index, address.into().to_bits())
+    pub fn is_some(self) -> bool {
+        self.next_hop.is_some()
     }
 
-    /// Returns the longest matching IPv6 prefix of `address` and its value; see
-    /// [`get_index_ipv4`](Table::get_index_ipv4).
+    /// Returns the value of the longest matching prefix. O(1).
     #[inline]
     #[must_use]
-    pub fn get_index_ipv6(&self, index: NextHop, address: impl Into<Ipv6Addr>) -> Option<(Prefix<u128>, &V)> {
-        self.ipv6.matching(index, address.into().to_bits())
+    pub fn value(self) -> Option<&'t V> {
+        self.half.store.slots().value(self.next_hop)
     }
 
-    /// Returns the value of an index that [`lookup_indices_ipv4`](Table::lookup_indices_ipv4) gave.
-    /// `None` for [`NextHop::NONE`] and for an index that the table does not have. O(1).
+    /// Returns the longest matching prefix and its value. Costs as the prefix in the table's
+    /// [form](super::form).
     #[inline]
     #[must_use]
-    pub fn value_of_ipv4(&self, index: NextHop) -> Option<&V> {
-        self.ipv4.store.slots().value(index)
+    pub fn route(self) -> Option<(Prefix<A>, &'t V)> {
+        self.half.matching(self.next_hop, self.address)
     }
+}
 
-    /// Returns the value of an index that [`lookup_indices_ipv6`](Table::lookup_indices_ipv6) gave;
-    /// see [`value_of_ipv4`](Table::value_of_ipv4).
-    #[inline]
-    #[must_use]
-    pub fn value_of_ipv6(&self, index: NextHop) -> Option<&V> {
-        self.ipv6.store.slots().value(index)
+impl<A: Address, V, F: Form<V>> Clone for Match<'_, A, V, F> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<A: Address, V, F: Form<V>> Copy for Match<'_, A, V, F> {}
+
+impl<A: Address, V: fmt::Debug, F: Form<V>> fmt::Debug for Match<'_, A, V, F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Match").field(&self.route()).finish()
     }
 }
 
@@ -230,7 +288,8 @@ impl<A: Address, S: Store> Half<A, S> {
         bits: impl Fn(T) -> A,
         matches: &mut [Option<(Prefix<A>, &'t S::Value)>],
     ) {
-        self.answer_batch(addresses, bits, matches, |index, address| self.matching(index, address));
+        check(addresses.len(), matches.len());
+        self.each(addresses, bits, |at, next_hop, address| matches[at] = self.matching(next_hop, address));
     }
 
     fn lookup_values<'t, T: Copy>(
@@ -239,81 +298,85 @@ impl<A: Address, S: Store> Half<A, S> {
         bits: impl Fn(T) -> A,
         values: &mut [Option<&'t S::Value>],
     ) {
-        self.answer_batch(addresses, bits, values, |index, _| self.store.slots().value(index));
+        check(addresses.len(), values.len());
+        self.each(addresses, bits, |at, next_hop, _| values[at] = self.store.slots().value(next_hop));
     }
 
-    /// Looks up many addresses: each answer is what `answer` makes of the index and the address.
-    #[inline]
-    fn answer_batch<T: Copy, R>(
-        &self,
-        addresses: &[T],
-        bits: impl Fn(T) -> A,
-        answers: &mut [R],
-        answer: impl Fn(NextHop, A) -> R,
-    ) {
-        // A short call pays for no more room than it needs.
-        if addresses.len() <= BURST {
-            self.answer_batch_by::<BURST, T, R>(addresses, bits, answers, answer);
-        } else {
-            self.answer_batch_by::<CHUNK, T, R>(addresses, bits, answers, answer);
-        }
-    }
-
-    #[inline]
-    fn answer_batch_by<const N: usize, T: Copy, R>(
-        &self,
-        addresses: &[T],
-        bits: impl Fn(T) -> A,
-        answers: &mut [R],
-        answer: impl Fn(NextHop, A) -> R,
-    ) {
-        check(addresses.len(), answers.len());
-        let mut indices = [NextHop::NONE; N];
-        let mut answers = answers.chunks_mut(N);
-        converted::<N, A, T>(addresses, bits, |addresses| {
-            let indices = &mut indices[..addresses.len()];
-            self.compiled.lookup_batch(addresses, indices);
-            let answers = answers.next().unwrap_or_default();
-            self.store.slots().for_each(indices, |at, index| answers[at] = answer(index, addresses[at]));
+    fn contains_batch<T: Copy>(&self, addresses: &[T], bits: impl Fn(T) -> A, contained: &mut [bool]) {
+        check(addresses.len(), contained.len());
+        in_chunks(addresses, bits, |start, addresses, next_hops| {
+            self.compiled.lookup_batch(addresses, next_hops);
+            let contained = &mut contained[start..][..next_hops.len()];
+            contained.iter_mut().zip(next_hops).for_each(|(one, next_hop)| *one = next_hop.is_some());
         });
     }
 
-    fn lookup_indices<T: Copy>(&self, addresses: &[T], bits: impl Fn(T) -> A, indices: &mut [NextHop]) {
-        if addresses.len() <= BURST {
-            self.lookup_indices_by::<BURST, T>(addresses, bits, indices);
-        } else {
-            self.lookup_indices_by::<CHUNK, T>(addresses, bits, indices);
-        }
-    }
-
+    /// Looks up many addresses. Calls `found` for each with its position, its next hop and its
+    /// bits.
     #[inline]
-    fn lookup_indices_by<const N: usize, T: Copy>(
+    fn each<T: Copy>(
         &self,
         addresses: &[T],
         bits: impl Fn(T) -> A,
-        indices: &mut [NextHop],
+        mut found: impl FnMut(usize, NextHop, A),
     ) {
-        check(addresses.len(), indices.len());
-        let mut indices = indices.chunks_mut(N);
-        converted::<N, A, T>(addresses, bits, |addresses| {
-            self.compiled.lookup_batch(addresses, indices.next().unwrap_or_default());
+        in_chunks(addresses, bits, |start, addresses, next_hops| {
+            self.each_of_chunk(start, addresses, next_hops, &mut found);
         });
+    }
+
+    /// As [`Half::each`], for addresses in packet headers.
+    #[inline]
+    fn each_strided(&self, addresses: Strided<'_, A>, mut found: impl FnMut(usize, NextHop, A)) {
+        let mut next_hops = [NextHop::NONE; Strided::<u32>::CHUNK];
+        addresses.each_chunk(|start, addresses| {
+            self.each_of_chunk(start, addresses, &mut next_hops[..addresses.len()], &mut found);
+        });
+    }
+
+    /// Looks up the addresses of a chunk, the first of which is at `start`.
+    #[inline]
+    fn each_of_chunk(
+        &self,
+        start: usize,
+        addresses: &[A],
+        next_hops: &mut [NextHop],
+        mut found: impl FnMut(usize, NextHop, A),
+    ) {
+        self.compiled.lookup_batch(addresses, next_hops);
+        let slots = self.store.slots();
+        slots.for_each(next_hops, |at, next_hop| found(start + at, next_hop, addresses[at]));
     }
 }
 
-/// Calls `with` with the bits of addresses, `N` at a time.
+/// Calls `with` with the bits of some addresses at a time, the position of the first, and room for
+/// as many answers.
 #[inline]
-fn converted<const N: usize, A: Address, T: Copy>(
+fn in_chunks<A: Address, T: Copy>(
     addresses: &[T],
     bits: impl Fn(T) -> A,
-    mut with: impl FnMut(&[A]),
+    with: impl FnMut(usize, &[A], &mut [NextHop]),
 ) {
-    let mut converted = [A::ZERO; N];
-    for addresses in addresses.chunks(N) {
+    // A short call pays for no more room than it needs.
+    if addresses.len() <= BURST {
+        in_chunks_of::<BURST, A, T>(addresses, bits, with);
+    } else {
+        in_chunks_of::<CHUNK, A, T>(addresses, bits, with);
+    }
+}
+
+#[inline]
+fn in_chunks_of<const N: usize, A: Address, T: Copy>(
+    addresses: &[T],
+    bits: impl Fn(T) -> A,
+    mut with: impl FnMut(usize, &[A], &mut [NextHop]),
+) {
+    let (mut converted, mut next_hops) = ([A::ZERO; N], [NextHop::NONE; N]);
+    for (chunk, addresses) in addresses.chunks(N).enumerate() {
         for (to, &from) in converted.iter_mut().zip(addresses) {
             *to = bits(from);
         }
-        with(&converted[..addresses.len()]);
+        with(chunk * N, &converted[..addresses.len()], &mut next_hops[..addresses.len()]);
     }
 }
 

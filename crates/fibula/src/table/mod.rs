@@ -83,6 +83,7 @@ mod set;
 mod slots;
 mod store;
 
+pub use batch::Match;
 pub use entry::{Entry, OccupiedEntry, VacantEntry};
 use form::{Form, Interned, PerRoute, ValuesAlone};
 pub use iter::{IntoIter, IntoKeys, IntoValues, Iter, IterMut, Keys, Values, ValuesMut};

@@ -106,21 +106,19 @@ fn assert_lookups(table: &Table<u64>, model: &Model, addresses: &[IpAddr]) {
         }
     }
     let (addresses, expected): (Vec<_>, Vec<_>) = ipv4.into_iter().unzip();
-    let (mut matches, mut indices) = (vec![None; addresses.len()], vec![fibula::NextHop(7); addresses.len()]);
+    let mut matches = vec![None; addresses.len()];
     table.lookup_batch_ipv4(&addresses, &mut matches);
-    table.lookup_indices_ipv4(&addresses.iter().map(|a| a.to_bits()).collect::<Vec<u32>>(), &mut indices);
-    for (((found, index), expected), address) in matches.into_iter().zip(indices).zip(expected).zip(addresses)
-    {
+    let bits: Vec<u32> = addresses.iter().map(|address| address.to_bits()).collect();
+    table.lookup_each_ipv4(&bits, |at, found| assert_eq!(found.route(), matches[at]));
+    for (found, expected) in matches.into_iter().zip(expected) {
         assert_eq!(found.map(|(prefix, &value)| (prefix.into(), value)), expected);
-        assert_eq!(table.get_index_ipv4(index, address), found);
     }
     let (addresses, expected): (Vec<_>, Vec<_>) = ipv6.into_iter().unzip();
-    let (mut matches, mut indices) = (vec![None; addresses.len()], vec![fibula::NextHop(7); addresses.len()]);
+    let mut matches = vec![None; addresses.len()];
     table.lookup_batch_ipv6(&addresses, &mut matches);
-    table.lookup_indices_ipv6(&addresses.iter().map(|a| a.to_bits()).collect::<Vec<u128>>(), &mut indices);
-    for (((found, index), expected), address) in matches.into_iter().zip(indices).zip(expected).zip(addresses)
-    {
+    let bits: Vec<u128> = addresses.iter().map(|address| address.to_bits()).collect();
+    table.lookup_each_ipv6(&bits, |at, found| assert_eq!(found.route(), matches[at]));
+    for (found, expected) in matches.into_iter().zip(expected) {
         assert_eq!(found.map(|(prefix, &value)| (prefix.into(), value)), expected);
-        assert_eq!(table.get_index_ipv6(index, address), found);
     }
 }

@@ -2,7 +2,7 @@
 
 use super::truth::{Truth, distance, lookup, parts};
 use super::{Changed, Pair};
-use fibula::{IpPrefix, NextHop, PrefixSet, Table};
+use fibula::{IpPrefix, PrefixSet, Table};
 use std::net::IpAddr;
 
 type Route = (IpPrefix, u64);
@@ -57,30 +57,42 @@ impl<F: Changed> Pair<F> {
                 IpAddr::V6(address) => ipv6.push(address),
             }
         }
-        let (mut matches, mut indices) = (vec![None; ipv4.len()], vec![NextHop(7); ipv4.len()]);
-        let mut values = vec![None; ipv4.len()];
+        let (mut matches, mut values) = (vec![None; ipv4.len()], vec![None; ipv4.len()]);
+        let mut contained = vec![true; ipv4.len()];
+        self.table.contains_batch_ipv4(&ipv4, &mut contained);
         self.table.lookup_values_ipv4(&ipv4, &mut values);
         self.table.lookup_batch_ipv4(&ipv4, &mut matches);
         assert!(values.into_iter().eq(matches.iter().map(|found| found.map(|(_, value)| value))));
-        self.table.lookup_indices_ipv4(&ipv4, &mut indices);
-        for ((address, found), index) in ipv4.into_iter().zip(matches).zip(indices) {
+        assert!(contained.into_iter().eq(matches.iter().map(Option::is_some)));
+        let mut asked = 0;
+        self.table.lookup_each_ipv4(&ipv4, |at, found| {
+            assert_eq!((at, found.is_some()), (asked, matches[at].is_some()));
+            assert_eq!((found.route(), found.value()), (matches[at], matches[at].map(|(_, value)| value)));
+            asked += 1;
+        });
+        assert_eq!(asked, ipv4.len());
+        for (address, found) in ipv4.into_iter().zip(matches) {
             let expected = lookup(&self.truth, address.into());
             assert_eq!(self.table.lookup_ipv4(address), found);
-            assert_eq!(self.table.get_index_ipv4(index, address), found);
-            assert_eq!(self.table.value_of_ipv4(index), found.map(|(_, value)| value));
             assert_eq!(found.map(|(prefix, &value)| (prefix.into(), value)), expected);
         }
-        let (mut matches, mut indices) = (vec![None; ipv6.len()], vec![NextHop(7); ipv6.len()]);
-        let mut values = vec![None; ipv6.len()];
+        let (mut matches, mut values) = (vec![None; ipv6.len()], vec![None; ipv6.len()]);
+        let mut contained = vec![true; ipv6.len()];
+        self.table.contains_batch_ipv6(&ipv6, &mut contained);
         self.table.lookup_values_ipv6(&ipv6, &mut values);
         self.table.lookup_batch_ipv6(&ipv6, &mut matches);
         assert!(values.into_iter().eq(matches.iter().map(|found| found.map(|(_, value)| value))));
-        self.table.lookup_indices_ipv6(&ipv6, &mut indices);
-        for ((address, found), index) in ipv6.into_iter().zip(matches).zip(indices) {
+        assert!(contained.into_iter().eq(matches.iter().map(Option::is_some)));
+        let mut asked = 0;
+        self.table.lookup_each_ipv6(&ipv6, |at, found| {
+            assert_eq!((at, found.is_some()), (asked, matches[at].is_some()));
+            assert_eq!((found.route(), found.value()), (matches[at], matches[at].map(|(_, value)| value)));
+            asked += 1;
+        });
+        assert_eq!(asked, ipv6.len());
+        for (address, found) in ipv6.into_iter().zip(matches) {
             let expected = lookup(&self.truth, address.into());
             assert_eq!(self.table.lookup_ipv6(address), found);
-            assert_eq!(self.table.get_index_ipv6(index, address), found);
-            assert_eq!(self.table.value_of_ipv6(index), found.map(|(_, value)| value));
             assert_eq!(found.map(|(prefix, &value)| (prefix.into(), value)), expected);
         }
     }
