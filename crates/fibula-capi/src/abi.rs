@@ -178,7 +178,7 @@ interface! {
     /// Removes all prefixes.
     fn fibula_clear(table: *mut Table) {
         let table = given_mut(table, "the table")?;
-        *table = Table::new(table.options().clone())?;
+        *table = table.emptied();
         Ok(0)
     }
 

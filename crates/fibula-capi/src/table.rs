@@ -3,7 +3,7 @@
 use crate::error::Failure;
 use crate::values::Values;
 use fibula::engine::{BEST, Config, ENGINES};
-use fibula::{Address, Change, Delta, ErrorKind, Fib, IpPrefix, NextHop, Prefix, Rib, Route};
+use fibula::{Address, Change, Delta, ErrorKind, Fib, IpPrefix, Limit, NextHop, Prefix, Rib, Route};
 use std::sync::Arc;
 
 /// How a table is compiled, and how much it may take.
@@ -128,15 +128,20 @@ impl Table {
     }
 
     /// Returns a copy with engines of its own.
-    pub(crate) fn copy(&self) -> Result<Self, Failure> {
+    pub(crate) fn copy(&self) -> Result<Self, fibula::Error> {
         let (ipv4, ipv6) = (self.ipv4.copied()?, self.ipv6.copied()?);
         let (values, texts) = (self.values.clone(), Arc::clone(&self.texts));
         Ok(Self { ipv4, ipv6, values, texts, options: self.options.clone() })
     }
 
+    /// Returns a table of the same options without routes.
+    pub(crate) fn emptied(&self) -> Self {
+        Self { options: self.options.clone(), ..Self::default() }
+    }
+
     /// Returns a table of some routes of this one, whose values have other indices.
-    fn again(&self, ipv4: &Rib<u32>, ipv6: &Rib<u128>) -> Result<Self, Failure> {
-        let mut table = Self::new(self.options.clone())?;
+    fn again(&self, ipv4: &Rib<u32>, ipv6: &Rib<u128>) -> Result<Self, fibula::Error> {
+        let mut table = self.emptied();
         let value = |next_hop| Some(self.values.get(next_hop));
         let ipv4 = ipv4.iter().map(|route| (route.prefix.into(), value(route.next_hop)));
         let ipv6 = ipv6.iter().map(|route| (route.prefix.into(), value(route.next_hop)));
@@ -146,17 +151,13 @@ impl Table {
     }
 
     /// Returns a copy in which the values have the indices from 1 on without a gap.
-    pub(crate) fn packed(&self) -> Result<Self, Failure> {
+    pub(crate) fn packed(&self) -> Result<Self, fibula::Error> {
         self.again(&self.ipv4.rib, &self.ipv6.rib)
     }
 
     /// Returns the fewest routes that give every address the same value.
-    pub(crate) fn aggregate(&self) -> Result<Self, Failure> {
+    pub(crate) fn aggregate(&self) -> Result<Self, fibula::Error> {
         self.again(&self.ipv4.rib.aggregate(), &self.ipv6.rib.aggregate())
-    }
-
-    pub(crate) fn options(&self) -> &Options {
-        &self.options
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -167,18 +168,13 @@ impl Table {
         self.ipv4.bytes() + self.ipv6.bytes() + self.values.bytes()
     }
 
-    fn check_bytes(&self) -> Result<(), Failure> {
-        match self.options.max_bytes {
-            Some(max) if self.bytes() > max => {
-                let text = format!("the table would take {} bytes of the {max} it may take", self.bytes());
-                Err(Failure::new(libc::ENOSPC, text))
-            }
-            _ => Ok(()),
-        }
+    fn check_bytes(&self) -> Result<(), Limit> {
+        let max = self.options.max_bytes.unwrap_or(usize::MAX);
+        Limit::check("bytes of the table", self.bytes() as u64, max as u64)
     }
 
     /// Makes changes in order, or none of them. Compiles once. Returns how many routes it changed.
-    pub(crate) fn apply(&mut self, asked: impl IntoIterator<Item = Asked>) -> Result<usize, Failure> {
+    pub(crate) fn apply(&mut self, asked: impl IntoIterator<Item = Asked>) -> Result<usize, fibula::Error> {
         let (mut ipv4, mut ipv6, mut touched) = (Vec::new(), Vec::new(), Vec::new());
         let mut gathered = Ok(());
         for (prefix, value) in asked {
@@ -195,7 +191,7 @@ impl Table {
                 IpPrefix::V6(prefix) => ipv6.push(change(prefix, next_hop)),
             }
         }
-        let changed = gathered.map_err(Failure::from).and_then(|()| self.apply_both(ipv4, ipv6));
+        let changed = gathered.and_then(|()| self.apply_both(ipv4, ipv6));
         if let Ok((ipv4, ipv6)) = &changed {
             self.count(ipv4);
             self.count(ipv6);
@@ -224,19 +220,19 @@ impl Table {
         &mut self,
         ipv4: Vec<Change<u32>>,
         ipv6: Vec<Change<u128>>,
-    ) -> Result<(Vec<Delta<u32>>, Vec<Delta<u128>>), Failure> {
+    ) -> Result<(Vec<Delta<u32>>, Vec<Delta<u128>>), fibula::Error> {
         let ipv4 = self.ipv4.apply(ipv4, &self.options)?;
         let ipv6 = match self.ipv6.apply(ipv6, &self.options) {
             Ok(ipv6) => ipv6,
             Err(error) => {
                 self.ipv4.take_back(&ipv4, &self.options)?;
-                return Err(error.into());
+                return Err(error);
             }
         };
-        if let Err(failure) = self.check_bytes() {
+        if let Err(limit) = self.check_bytes() {
             self.ipv4.take_back(&ipv4, &self.options)?;
             self.ipv6.take_back(&ipv6, &self.options)?;
-            return Err(failure);
+            return Err(limit.into());
         }
         Ok((ipv4, ipv6))
     }

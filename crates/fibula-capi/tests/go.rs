@@ -25,15 +25,21 @@ fn go(folder: &Path, arguments: &[&str], files: &Path) {
     let mut command = Command::new("go");
     command.args(arguments).current_dir(folder).env("CGO_ENABLED", "1").env("GOFLAGS", "-buildvcs=false");
     command.env("FIBULA_FILES", files).env("PKG_CONFIG_PATH", installed(files));
+    // What Go keeps of an earlier build depends on this, but not on what pkg-config says.
+    command.env("CGO_LDFLAGS", format!("-L{}", built().display()));
     let output = command.output().unwrap();
     let [out, error] = [output.stdout, output.stderr].map(|text| String::from_utf8_lossy(&text).into_owned());
     assert!(output.status.success(), "go {}: {out}{error}", arguments.join(" "));
 }
 
+/// Returns the folder of the library that was built beside this test.
+fn built() -> PathBuf {
+    std::env::current_exe().unwrap().parent().unwrap().to_owned()
+}
+
 /// Returns a folder with a `fibula.pc` for the library that was built beside this test.
 fn installed(folder: &Path) -> PathBuf {
-    let test = std::env::current_exe().unwrap();
-    let (built, include) = (test.parent().unwrap(), here("include"));
+    let (built, include) = (built(), here("include"));
     let text = format!(
         "Name: fibula\nDescription: libfibula\nVersion: {}\nCflags: -I{}\n\
          Libs: -L{} -l:libfibula_capi.a -lpthread -ldl -lm\n",

@@ -70,6 +70,7 @@ mod quiescent;
 mod sync;
 #[cfg(test)]
 mod tests;
+pub mod turns;
 mod waiting;
 
 use crate::View;

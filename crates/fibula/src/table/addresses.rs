@@ -179,6 +179,7 @@ impl<A: Address, S: Store> Half<A, S> {
                 .iter()
                 .map(|route| (route.prefix, values[route.next_hop.0 as usize - 1].clone()))
                 .collect(),
+            None,
         )
     }
 
@@ -188,7 +189,7 @@ impl<A: Address, S: Store> Half<A, S> {
     {
         let parts = self.rib().within(set);
         let parts = parts.iter().filter_map(|part| self.value(part));
-        Self::of(parts.map(|(prefix, value)| (prefix, value.clone())).collect())
+        Self::of(parts.map(|(prefix, value)| (prefix, value.clone())).collect(), None)
     }
 
     fn exclude(&mut self, prefix: Prefix<A>)

@@ -1,8 +1,8 @@
 //! [`Classes`]: values of which equal ones are stored once.
 
 use super::slots::Slots;
-use super::store::Store;
-use crate::{Address, NextHop, Prefix, Rib};
+use super::store::{Replaced, Store};
+use crate::{Address, Error, NextHop, Prefix, Rib};
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
 use std::hash::{BuildHasher, Hash, RandomState};
@@ -40,7 +40,7 @@ impl<V: Clone + Eq + Hash, const LENGTHS: bool> Classes<V, LENGTHS> {
     }
 
     /// Adds a route to a value, which is stored if it is new. Returns the next hop.
-    fn count(&mut self, len: u8, value: V) -> NextHop {
+    fn count(&mut self, len: u8, value: V) -> Result<NextHop, Error> {
         let Self { slots, routes, by_value, hasher, .. } = self;
         let hash_of = |&number: &NextHop| slots.value(number).map_or(0, |value| hasher.hash_one(value));
         let is_equal = |&number: &NextHop| slots.value(number) == Some(&value);
@@ -51,16 +51,16 @@ impl<V: Clone + Eq + Hash, const LENGTHS: bool> Classes<V, LENGTHS> {
                 number
             }
             Entry::Vacant(vacant) => {
-                let number = slots.next();
+                let number = slots.next()?;
                 let position = slots.position(number);
                 vacant.insert(number);
-                slots.insert(0, value);
+                slots.insert(0, value)?;
                 routes.resize(routes.len().max(position + 1), 0);
                 routes[position] = 1;
                 number
             }
         };
-        Self::next_hop(number, len)
+        Ok(Self::next_hop(number, len))
     }
 }
 
@@ -87,19 +87,13 @@ impl<V: Clone + Eq + Hash, const LENGTHS: bool> Store for Classes<V, LENGTHS> {
         by_value.shrink_to_fit(|&number| slots.value(number).map_or(0, |value| hasher.hash_one(value)));
     }
 
-    fn add(&mut self, len: u8, value: V) -> NextHop {
+    fn try_add(&mut self, len: u8, value: V) -> Result<NextHop, Error> {
         self.count(len, value)
     }
 
-    fn replace(&mut self, before: NextHop, len: u8, value: V) -> (NextHop, V) {
-        let was = self.slots.value(before).expect("a route has a value");
-        if *was == value {
-            return (before, value);
-        }
-        let shared = (self.routes[self.slots.position(before)] > 1).then(|| was.clone());
-        let after = self.count(len, value);
-        let was = self.release(before).or(shared).expect("a value that no other route has is returned");
-        (after, was)
+    fn replace(&mut self, next_hop: NextHop, value: V) -> Replaced<V> {
+        let is_equal = self.slots.value(next_hop) == Some(&value);
+        if is_equal { Replaced::Equal(value) } else { Replaced::Apart(value) }
     }
 
     fn release(&mut self, next_hop: NextHop) -> Option<V> {
@@ -119,9 +113,9 @@ impl<V: Clone + Eq + Hash, const LENGTHS: bool> Store for Classes<V, LENGTHS> {
     }
 
     fn remove(&mut self, next_hop: NextHop) -> Option<V> {
-        let shared = self.routes.get(self.slots.position(next_hop)).is_some_and(|&routes| routes > 1);
-        let value = if shared { self.slots.value(next_hop).cloned() } else { None };
-        self.release(next_hop).or(value)
+        let is_shared = self.routes.get(self.slots.position(next_hop)).is_some_and(|&routes| routes > 1);
+        let value = self.release(next_hop);
+        if is_shared { self.slots.value(next_hop).cloned() } else { value }
     }
 
     fn slots(&self) -> &Slots<V> {

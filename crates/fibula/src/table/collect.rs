@@ -17,14 +17,9 @@ use std::ops::Index;
 /// ```
 impl<P: Into<IpPrefix>, V, F: Form<V>> FromIterator<(P, V)> for Table<V, F> {
     fn from_iter<I: IntoIterator<Item = (P, V)>>(routes: I) -> Self {
-        let (mut ipv4, mut ipv6) = (Vec::new(), Vec::new());
-        for (prefix, value) in routes {
-            match prefix.into() {
-                IpPrefix::V4(prefix) => ipv4.push((prefix, value)),
-                IpPrefix::V6(prefix) => ipv6.push((prefix, value)),
-            }
-        }
-        Self { ipv4: Half::of(ipv4), ipv6: Half::of(ipv6) }
+        let mut table = Self::default();
+        table.extend(routes);
+        table
     }
 }
 
@@ -39,24 +34,26 @@ impl<P: Into<IpPrefix>, V, const N: usize> From<[(P, V); N]> for Table<V> {
 /// many. If the iterator panics, the routes before it are in the table.
 impl<P: Into<IpPrefix>, V, F: Form<V>> Extend<(P, V)> for Table<V, F> {
     fn extend<I: IntoIterator<Item = (P, V)>>(&mut self, routes: I) {
-        if self.is_empty() {
-            *self = routes.into_iter().collect();
-            return;
+        if !self.is_empty() {
+            let mut changes = self.edit();
+            return routes.into_iter().for_each(|(prefix, value)| changes.insert(prefix.into(), value));
         }
-        let (mut ipv4, mut ipv6) = (self.ipv4.edit(), self.ipv6.edit());
+        let (mut ipv4, mut ipv6) = (Vec::new(), Vec::new());
         for (prefix, value) in routes {
             match prefix.into() {
-                IpPrefix::V4(prefix) => ipv4.insert(prefix, value),
-                IpPrefix::V6(prefix) => ipv6.insert(prefix, value),
+                IpPrefix::V4(prefix) => ipv4.push((prefix, value)),
+                IpPrefix::V6(prefix) => ipv6.push((prefix, value)),
             }
         }
+        let settings = self.ipv4.compiled.settings();
+        *self = Self { ipv4: Half::of(ipv4, settings.clone()), ipv6: Half::of(ipv6, settings.clone()) };
     }
 }
 
 impl<V, F: Form<V>> Default for Table<V, F> {
     /// Returns an empty table. Allocates nothing.
     fn default() -> Self {
-        Self { ipv4: Half::new(), ipv6: Half::new() }
+        Self::of(None)
     }
 }
 

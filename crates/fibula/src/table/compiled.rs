@@ -2,21 +2,23 @@
 //!
 //! Hidden and not promised: the Python package keeps its own values beside it.
 
-use crate::{Address, Change, Delta, Fib, NextHop, Rib, View};
+use super::settings::Shared;
+use crate::{Address, Change, Delta, Error, Fib, NextHop, Rib, View};
 
 /// The engine of a table: the best for calls of one address as well as of many.
-const ENGINE: &str = "best/calls=any";
+pub(super) const ENGINE: &str = "best/calls=any";
 
 /// The routes of one family, compiled. Without routes it has no engine and takes no memory.
 #[derive(Debug)]
 pub struct Compiled<A: Address> {
     rib: Rib<A>,
     fib: Option<Fib<A>>,
+    settings: Shared,
 }
 
 impl<A: Address> Default for Compiled<A> {
     fn default() -> Self {
-        Self { rib: Rib::new(), fib: None }
+        Self::new(None)
     }
 }
 
@@ -24,7 +26,8 @@ impl<A: Address> Default for Compiled<A> {
 impl<A: Address> Clone for Compiled<A> {
     fn clone(&self) -> Self {
         let copied = |fib: &Fib<A>| fib.copied(&self.rib).expect("the oracle holds every table");
-        Self { rib: self.rib.clone(), fib: self.fib.as_ref().map(copied) }
+        let settings = self.settings.clone();
+        Self { rib: self.rib.clone(), fib: self.fib.as_ref().map(copied), settings }
     }
 }
 
@@ -36,8 +39,38 @@ impl<A: Address> Compiled<A> {
     /// limit is the number of next-hop indices.
     #[must_use]
     pub fn of(rib: Rib<A>) -> Self {
-        let fib = (!rib.is_empty()).then(|| Fib::build(ENGINE, &rib).expect("the oracle holds every table"));
-        Self { rib, fib }
+        Self::with(rib, None)
+    }
+
+    /// Returns a table without routes.
+    pub(super) fn new(settings: Shared) -> Self {
+        Self { rib: Rib::new(), fib: None, settings }
+    }
+
+    /// Compiles `rib` as the settings say, or where that engine refuses it, as without.
+    pub(super) fn with(rib: Rib<A>, settings: Shared) -> Self {
+        let mut compiled = Self { rib, ..Self::new(settings) };
+        compiled.compile();
+        compiled
+    }
+
+    pub(super) fn settings(&self) -> &Shared {
+        &self.settings
+    }
+
+    fn compile(&mut self) {
+        self.fib = None;
+        if !self.rib.is_empty() {
+            let best = |_| Fib::build(ENGINE, &self.rib).expect("the oracle holds every table");
+            self.fib = Some(self.build().unwrap_or_else(best));
+        }
+    }
+
+    fn build(&self) -> Result<Fib<A>, Error> {
+        match &self.settings {
+            Some(settings) => settings.build(&self.rib),
+            None => Fib::build(ENGINE, &self.rib),
+        }
     }
 
     /// Returns the routes.
@@ -79,12 +112,23 @@ impl<A: Address> Compiled<A> {
     /// Follows the routes, which have just changed by `deltas`, at most one a prefix. Where the
     /// engine refuses, another is built.
     pub(super) fn follow(&mut self, deltas: &[Delta<A>]) {
-        if deltas.is_empty() {
-            return;
+        if self.try_follow(deltas).is_err() {
+            self.compile();
         }
-        if self.rib.is_empty() || self.fib.as_mut().is_none_or(|fib| fib.apply(&self.rib, deltas).is_err()) {
-            *self = Self::of(std::mem::take(&mut self.rib));
+    }
+
+    /// As [`Compiled::follow`].
+    ///
+    /// # Errors
+    /// If the engine refuses the changes. It answers as before then.
+    pub(super) fn try_follow(&mut self, deltas: &[Delta<A>]) -> Result<(), Error> {
+        match &mut self.fib {
+            _ if deltas.is_empty() => {}
+            _ if self.rib.is_empty() => self.fib = None,
+            Some(fib) => drop(fib.apply(&self.rib, deltas)?),
+            None => self.fib = Some(self.build()?),
         }
+        Ok(())
     }
 
     /// Returns the engine. `None` for a table without routes.

@@ -1,11 +1,12 @@
 //! [`Half`]: the routes of one family. What is applied to the [`Rib`] and what is compiled cannot
-//! part, because both happen here.
+//! part, because both happen here and in its [`Editing`].
 
 use super::compiled::Compiled;
+use super::editing::Editing;
+use super::settings::Shared;
 use super::slots::Slots;
-use super::store::Store;
+use super::store::{Replaced, Store};
 use crate::memory::Memory;
-use crate::rib::Deltas;
 use crate::{Address, Delta, NextHop, Prefix, Rib, Route};
 
 /// The routes of one family. The next hop of each route is what its store says.
@@ -15,12 +16,13 @@ pub(super) struct Half<A: Address, S: Store> {
 }
 
 impl<A: Address, S: Store> Half<A, S> {
-    pub(super) fn new() -> Self {
-        Self { store: S::new(A::BITS), compiled: Compiled::default() }
+    /// Returns a table without routes.
+    pub(super) fn new(settings: Shared) -> Self {
+        Self { store: S::new(A::BITS), compiled: Compiled::new(settings) }
     }
 
     /// Returns a table of `routes`. Of several with the same prefix the last is kept.
-    pub(super) fn of(mut routes: Vec<(Prefix<A>, S::Value)>) -> Self {
+    pub(super) fn of(mut routes: Vec<(Prefix<A>, S::Value)>, settings: Shared) -> Self {
         // In order of prefix: what neighbouring addresses lead to is then at neighbouring slots.
         routes.sort_by_key(|&(prefix, _)| prefix);
         let mut store = S::new(A::BITS);
@@ -29,13 +31,16 @@ impl<A: Address, S: Store> Half<A, S> {
         for (prefix, value) in routes {
             match stored.last_mut() {
                 Some(last) if last.prefix == prefix => {
-                    last.next_hop = store.replace(last.next_hop, prefix.len(), value).0;
+                    if let Replaced::Apart(value) = store.replace(last.next_hop, value) {
+                        let next_hop = store.add(prefix.len(), value);
+                        store.release(std::mem::replace(&mut last.next_hop, next_hop));
+                    }
                 }
                 _ => stored.push(Route { prefix, next_hop: store.add(prefix.len(), value) }),
             }
         }
         store.shrink_to_fit();
-        Self { store, compiled: Compiled::of(stored.into_iter().collect()) }
+        Self { store, compiled: Compiled::with(stored.into_iter().collect(), settings) }
     }
 
     pub(super) fn rib(&self) -> &Rib<A> {
@@ -83,22 +88,21 @@ impl<A: Address, S: Store> Half<A, S> {
             self.insert_new(prefix, value);
             return None;
         };
-        let (after, was) = self.store.replace(before, prefix.len(), value);
-        self.lead(prefix, after);
-        Some(was)
+        match self.store.replace(before, value) {
+            Replaced::Was(value) | Replaced::Equal(value) => Some(value),
+            Replaced::Apart(value) => {
+                self.insert_new(prefix, value);
+                self.store.remove(before)
+            }
+        }
     }
 
-    /// Inserts a route whose prefix is not in the table, and returns its next hop.
+    /// Lets a prefix lead to a value that gets a next hop of its own. Returns that.
     pub(super) fn insert_new(&mut self, prefix: Prefix<A>, value: S::Value) -> NextHop {
         let next_hop = self.store.add(prefix.len(), value);
-        self.lead(prefix, next_hop);
-        next_hop
-    }
-
-    /// Lets a prefix lead to a next hop, and compiles that if it is new.
-    fn lead(&mut self, prefix: Prefix<A>, next_hop: NextHop) {
         let delta = self.compiled.rib_mut().insert(prefix, next_hop);
         self.compiled.follow(delta.as_slice());
+        next_hop
     }
 
     pub(super) fn remove(&mut self, prefix: Prefix<A>) -> Option<S::Value> {
@@ -149,7 +153,13 @@ impl<A: Address, S: Store> Half<A, S> {
 
     /// Begins changes that are compiled together.
     pub(super) fn edit(&mut self) -> Editing<'_, A, S> {
-        Editing { half: self, deltas: Vec::new(), dropped: Vec::new() }
+        Editing::new(self)
+    }
+
+    /// Gives back the memory that is not used. O(n).
+    pub(super) fn shrink_to_fit(&mut self) {
+        self.store.shrink_to_fit();
+        self.compiled = self.compiled.clone();
     }
 }
 
@@ -188,45 +198,5 @@ impl<A: Address, S: Store + Clone> Clone for Half<A, S> {
     /// Clones the values, and copies the rest. O(n).
     fn clone(&self) -> Self {
         Self { store: self.store.clone(), compiled: self.compiled.clone() }
-    }
-}
-
-/// Changes that are compiled together, when this is dropped: also when the caller's iterator panics
-/// in between.
-pub(super) struct Editing<'h, A: Address, S: Store> {
-    half: &'h mut Half<A, S>,
-    deltas: Vec<Delta<A>>,
-    /// Values that were replaced or removed. They are dropped last, since that may panic.
-    dropped: Vec<S::Value>,
-}
-
-impl<A: Address, S: Store> Editing<'_, A, S> {
-    pub(super) fn insert(&mut self, prefix: Prefix<A>, value: S::Value) {
-        let Half { store, compiled } = &mut *self.half;
-        let next_hop = match compiled.rib().get(prefix) {
-            Some(before) => {
-                let (after, was) = store.replace(before, prefix.len(), value);
-                self.dropped.push(was);
-                after
-            }
-            None => store.add(prefix.len(), value),
-        };
-        self.deltas.extend(compiled.rib_mut().insert(prefix, next_hop));
-    }
-
-    pub(super) fn remove(&mut self, prefix: Prefix<A>) {
-        let Some(delta) = self.half.compiled.rib_mut().remove(prefix) else { return };
-        self.deltas.push(delta);
-        self.dropped.extend(self.half.store.release(delta.before));
-    }
-}
-
-impl<A: Address, S: Store> Drop for Editing<'_, A, S> {
-    fn drop(&mut self) {
-        let mut deltas = Deltas::default();
-        for delta in std::mem::take(&mut self.deltas) {
-            deltas.push(delta);
-        }
-        self.half.compiled.follow(&deltas.into_effective());
     }
 }

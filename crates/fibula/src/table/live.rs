@@ -33,8 +33,12 @@
 //! In return, a reader takes a guard for each batch, and [rests](TableReader::rest) before it waits
 //! for anything else. A reader that does neither keeps the writer from reusing the copy that it may
 //! be reading. [`Settings`] says how long the writer tries, and whether it then makes another copy.
-//! A publication that fails leaves its changes pending: nothing is lost.
+//! A publication that readers hold up leaves its changes pending: nothing is lost.
 //! [`try_publish`](LiveTable::try_publish) fails at once, for writers that may not wait.
+//!
+//! A table with [`Settings`](super::Settings) of its own may refuse changes, as
+//! [`Table::try_apply`] does. Then all that is pending is dropped: readers see nothing of it, and
+//! the next publication works as if it had never been taken in.
 //!
 //! # Values that panic
 //! If cloning a value that was taken in panics, [`publish`](LiveTable::publish) discards that one
@@ -56,51 +60,20 @@ use super::form::{Form, PerRoute};
 use super::{IpPrefix, Table};
 use crate::Error;
 use crate::live::ReaderOf;
-use crate::live::handover::Handover;
 pub use crate::live::handover::Settings;
-use std::any::Any;
+use crate::live::turns::{Panic, Turn, Turns};
 use std::fmt;
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-
-/// A change that was taken in.
-#[derive(Clone, Debug)]
-enum Change<V> {
-    Insert(IpPrefix, V),
-    Remove(IpPrefix),
-}
-
-/// What the next publication shows.
-enum Pending<V, F: Form<V>> {
-    /// The published table with these changes, in order.
-    Changes(Vec<Change<V>>),
-    /// This table.
-    Table(Box<Table<V, F>>),
-}
-
-impl<V, F: Form<V>> Default for Pending<V, F> {
-    fn default() -> Self {
-        Self::Changes(Vec::new())
-    }
-}
 
 /// The writer's end; see the [module page](self).
-pub struct LiveTable<V, F: Form<V> = PerRoute> {
-    published: Handover<Table<V, F>>,
-    /// What the table that was published last before this one has missed. `None` if that one cannot
-    /// catch up.
-    missed: Option<Vec<Change<V>>>,
-    /// That one, if it has been taken back already.
-    spare: Option<Table<V, F>>,
-    pending: Pending<V, F>,
-    settings: Settings,
+pub struct LiveTable<V: Clone, F: Form<V, Store: Clone> = PerRoute> {
+    turns: Turns<Table<V, F>>,
 }
 
 impl<V: Clone, F: Form<V, Store: Clone>> LiveTable<V, F> {
     /// Publishes a first table.
     #[must_use]
     pub fn new(table: Table<V, F>, settings: Settings) -> Self {
-        let published = Handover::new(table);
-        Self { published, missed: None, spare: None, pending: Pending::default(), settings }
+        Self { turns: Turns::new(table, settings) }
     }
 
     /// Publishes all changes that were taken in, in order. When this returns `Ok`, every guard
@@ -112,7 +85,8 @@ impl<V: Clone, F: Form<V, Store: Clone>> LiveTable<V, F> {
     /// # Errors
     /// Of kind [`ErrorKind::ReadersHeldUp`](crate::ErrorKind::ReadersHeldUp), if after
     /// [`Settings::attempts`] and [`Settings::stuck_after`] readers still hold up the copy that is
-    /// needed and [`Settings::most_retired`] tables. Then the changes stay pending.
+    /// needed and [`Settings::most_retired`] tables. Then the changes stay pending. Of the kinds of
+    /// [`Table::try_apply`], if the table refuses them. Then they are dropped.
     ///
     /// ```
     /// use fibula::table::live::{LiveTable, Settings};
@@ -134,7 +108,7 @@ impl<V: Clone, F: Form<V, Store: Clone>> LiveTable<V, F> {
     /// # Ok::<(), fibula::Error>(())
     /// ```
     pub fn publish(&mut self) -> Result<(), Error> {
-        self.publish_as(self.settings)
+        self.turns.publish()
     }
 
     /// As [`publish`](LiveTable::publish), for a writer that may not wait. It fails at once where
@@ -146,7 +120,7 @@ impl<V: Clone, F: Form<V, Store: Clone>> LiveTable<V, F> {
     /// # Errors
     /// Of kind [`ErrorKind::ReadersHeldUp`](crate::ErrorKind::ReadersHeldUp), if readers hold up
     /// the copy that is needed. For a whole table: if they hold up [`Settings::most_retired`]
-    /// tables.
+    /// tables. If the table refuses the changes: as [`publish`](LiveTable::publish).
     ///
     /// # Panics
     /// As [`publish`](LiveTable::publish).
@@ -169,53 +143,9 @@ impl<V: Clone, F: Form<V, Store: Clone>> LiveTable<V, F> {
     /// # Ok::<(), fibula::Error>(())
     /// ```
     pub fn try_publish(&mut self) -> Result<(), Error> {
-        self.publish_as(Settings::AT_ONCE)
+        self.turns.try_publish()
     }
 
-    fn publish_as(&mut self, settings: Settings) -> Result<(), Error> {
-        let Pending::Changes(changes) = &mut self.pending else { return self.publish_table(settings) };
-        if changes.is_empty() {
-            self.collect();
-            return Ok(());
-        }
-        if self.spare.is_none() {
-            self.spare = self.published.take_back(settings)?;
-        }
-        let copies = copies(changes);
-        let (mut next, caught_up) = match (self.spare.take(), self.missed.take()) {
-            (Some(mut spare), Some(missed)) => {
-                let caught_up = spare.change(missed);
-                (spare, caught_up)
-            }
-            (_, missed) => {
-                self.missed = missed;
-                (self.published.current().clone(), Ok(()))
-            }
-        };
-        let changed = next.change(copies);
-        self.published.publish(next);
-        let missed = self.missed.replace(std::mem::take(changes));
-        // From here on all is as it should be, whatever panics.
-        drop(missed);
-        caught_up.and(changed).unwrap_or_else(|panic| resume_unwind(panic));
-        Ok(())
-    }
-
-    /// Publishes a table that was taken in as a whole, which needs no other copy.
-    fn publish_table(&mut self, settings: Settings) -> Result<(), Error> {
-        let most_retired = self.settings.most_retired;
-        let spare = self.published.take_back(Settings { attempts: 0, most_retired, ..settings })?;
-        if let Pending::Table(table) = std::mem::take(&mut self.pending) {
-            self.published.publish(*table);
-        }
-        // The table that was published until now cannot catch up.
-        let (other, missed) = (self.spare.take(), self.missed.take());
-        drop((spare, other, missed));
-        Ok(())
-    }
-}
-
-impl<V, F: Form<V>> LiveTable<V, F> {
     /// Drops the values that were replaced or removed, as far as no reader can reach them. Returns
     /// whether all are dropped; until then readers hold them up. Each publication does this for the
     /// one before, and an empty one for the last. O(changes of the last publication).
@@ -238,37 +168,17 @@ impl<V, F: Form<V>> LiveTable<V, F> {
     /// # Ok::<(), fibula::Error>(())
     /// ```
     pub fn collect(&mut self) -> bool {
-        if self.spare.is_none() {
-            self.spare = self.published.take_back(Settings::AT_ONCE).ok().flatten();
-        }
-        match (self.spare.take(), self.missed.take()) {
-            (Some(mut spare), Some(missed)) => {
-                let caught_up = spare.change(missed);
-                (self.spare, self.missed) = (Some(spare), Some(Vec::new()));
-                caught_up.unwrap_or_else(|panic| resume_unwind(panic));
-            }
-            // A copy that cannot catch up is of no use.
-            (_, missed) => self.missed = missed,
-        }
-        self.published.retired() == 0
+        self.turns.collect()
     }
 
-    /// Takes in: insert a route, or replace the value of its prefix. O(1) amortised; after
-    /// [`replace`](LiveTable::replace) that of [`Table::insert`].
+    /// Takes in: insert a route, or replace the value of its prefix. O(1) amortised.
     pub fn insert(&mut self, prefix: impl Into<IpPrefix>, value: V) {
-        match &mut self.pending {
-            Pending::Changes(changes) => changes.push(Change::Insert(prefix.into(), value)),
-            Pending::Table(table) => drop(table.insert(prefix, value)),
-        }
+        self.turns.take_in((prefix.into(), Some(value)));
     }
 
-    /// Takes in: remove the route of exactly this prefix. O(1) amortised; after
-    /// [`replace`](LiveTable::replace) that of [`Table::remove`].
+    /// Takes in: remove the route of exactly this prefix. O(1) amortised.
     pub fn remove(&mut self, prefix: impl Into<IpPrefix>) {
-        match &mut self.pending {
-            Pending::Changes(changes) => changes.push(Change::Remove(prefix.into())),
-            Pending::Table(table) => drop(table.remove(prefix)),
-        }
+        self.turns.take_in((prefix.into(), None));
     }
 
     /// Takes in: replace all routes by those of `table`. Changes that are pending are dropped, and
@@ -288,34 +198,30 @@ impl<V, F: Form<V>> LiveTable<V, F> {
     /// # Ok::<(), fibula::Error>(())
     /// ```
     pub fn replace(&mut self, table: Table<V, F>) {
-        // Dropping values may panic, so it comes after.
-        drop(std::mem::replace(&mut self.pending, Pending::Table(Box::new(table))));
+        self.turns.replace(table);
     }
 
     /// Takes in: remove all routes. As [`replace`](LiveTable::replace) with an empty table.
     pub fn clear(&mut self) {
-        self.replace(Table::default());
+        self.turns.clear();
     }
 
     /// Drops what was taken in and not published: the next publication shows what is published now,
     /// and what is taken in until then. O(pending).
     pub fn discard(&mut self) {
-        drop(std::mem::take(&mut self.pending));
+        self.turns.discard();
     }
 
     /// Returns the number of changes that were taken in and not published yet. A whole table is one
-    /// change, with all that followed it. O(1).
+    /// change. O(1).
     #[must_use]
     pub fn pending(&self) -> usize {
-        match &self.pending {
-            Pending::Changes(changes) => changes.len(),
-            Pending::Table(_) => 1,
-        }
+        self.turns.pending()
     }
 
     /// Returns the changes that are pending, in order: insertions with their values, and removals
-    /// with `None`. None are left where a [whole table](LiveTable::pending_table) is pending, which
-    /// has them already.
+    /// with `None`. They are changes of what is published, or of the [whole
+    /// table](LiveTable::pending_table) that is pending.
     ///
     /// ```
     /// use fibula::table::live::{LiveTable, Settings};
@@ -331,105 +237,64 @@ impl<V, F: Form<V>> LiveTable<V, F> {
     /// ```
     #[must_use]
     pub fn pending_changes(&self) -> impl ExactSizeIterator<Item = (IpPrefix, Option<&V>)> {
-        let changes = match &self.pending {
-            Pending::Changes(changes) => changes.as_slice(),
-            Pending::Table(_) => &[],
-        };
-        changes.iter().map(|change| match change {
-            Change::Insert(prefix, value) => (*prefix, Some(value)),
-            Change::Remove(prefix) => (*prefix, None),
-        })
+        self.turns.pending_changes().iter().map(|(prefix, value)| (*prefix, value.as_ref()))
     }
 
-    /// Returns the table that the next publication shows as a whole. `None` unless one was taken in
-    /// by [`replace`](LiveTable::replace) or [`clear`](LiveTable::clear).
+    /// Returns the table that was taken in by [`replace`](LiveTable::replace) or
+    /// [`clear`](LiveTable::clear), without the changes that followed. `None` unless one is
+    /// pending.
     #[must_use]
     pub fn pending_table(&self) -> Option<&Table<V, F>> {
-        match &self.pending {
-            Pending::Changes(_) => None,
-            Pending::Table(table) => Some(table),
-        }
+        self.turns.pending_whole()
     }
 
     /// Returns a new reader, which rests. O(readers).
     #[must_use]
     pub fn reader(&self) -> TableReader<V, F> {
-        self.published.reader()
+        self.turns.reader()
     }
 
     /// Returns the published table: without the changes that are pending.
     #[must_use]
     pub fn published(&self) -> &Table<V, F> {
-        self.published.current()
+        self.turns.published()
     }
 
     /// Returns the number of tables, besides the published one, that are kept: the other copy, and
     /// those that readers hold up.
     #[must_use]
     pub fn retired(&self) -> usize {
-        self.published.retired() + usize::from(self.spare.is_some())
+        self.turns.retired()
     }
 }
 
 /// Takes the insertions in, in order.
-impl<P: Into<IpPrefix>, V, F: Form<V>> Extend<(P, V)> for LiveTable<V, F> {
+impl<P: Into<IpPrefix>, V: Clone, F: Form<V, Store: Clone>> Extend<(P, V)> for LiveTable<V, F> {
     fn extend<I: IntoIterator<Item = (P, V)>>(&mut self, routes: I) {
-        match &mut self.pending {
-            Pending::Changes(changes) => {
-                changes
-                    .extend(routes.into_iter().map(|(prefix, value)| Change::Insert(prefix.into(), value)));
-            }
-            Pending::Table(table) => table.extend(routes),
-        }
+        self.turns.take_in_all(routes.into_iter().map(|(prefix, value)| (prefix.into(), Some(value))));
     }
 }
 
-impl<V, F: Form<V>> fmt::Debug for LiveTable<V, F> {
+impl<V: Clone, F: Form<V, Store: Clone>> fmt::Debug for LiveTable<V, F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("LiveTable")
-            .field("routes", &self.published().len())
-            .field("pending", &self.pending())
-            .field("settings", &self.settings)
-            .finish_non_exhaustive()
+        let routes = self.published().len();
+        f.debug_struct("LiveTable").field("routes", &routes).field("turns", &self.turns).finish()
     }
 }
 
-/// A caught panic.
-type Panic = Box<dyn Any + Send>;
+impl<V: Clone, F: Form<V, Store: Clone>> Turn for Table<V, F> {
+    type Change = (IpPrefix, Option<V>);
 
-/// Clones changes. If that panics, the change at fault is removed: its value would panic again, and
-/// hold up all others.
-fn copies<V: Clone>(changes: &mut Vec<Change<V>>) -> Vec<Change<V>> {
-    let mut copies = Vec::with_capacity(changes.len());
-    let clone_all = || changes.iter().for_each(|change| copies.push(change.clone()));
-    if let Err(panic) = catch_unwind(AssertUnwindSafe(clone_all)) {
-        let at_fault = changes.remove(copies.len());
-        drop((copies, at_fault));
-        resume_unwind(panic);
+    fn copy(&self) -> Result<Self, Error> {
+        Ok(self.clone())
     }
-    copies
-}
 
-impl<V, F: Form<V>> Table<V, F> {
-    /// Carries out changes in order, and compiles once.
-    ///
-    /// # Errors
-    /// If dropping a value panicked that was replaced or removed. All changes are carried out then
-    /// too.
-    fn change(&mut self, changes: Vec<Change<V>>) -> Result<(), Panic> {
-        let (mut ipv4, mut ipv6) = (self.ipv4.edit(), self.ipv6.edit());
-        for change in changes {
-            match change {
-                Change::Insert(IpPrefix::V4(prefix), value) => ipv4.insert(prefix, value),
-                Change::Insert(IpPrefix::V6(prefix), value) => ipv6.insert(prefix, value),
-                Change::Remove(IpPrefix::V4(prefix)) => ipv4.remove(prefix),
-                Change::Remove(IpPrefix::V6(prefix)) => ipv6.remove(prefix),
-            }
-        }
-        // Each of these compiles, and drops the values last.
-        let ipv4 = catch_unwind(AssertUnwindSafe(|| drop(ipv4)));
-        let ipv6 = catch_unwind(AssertUnwindSafe(|| drop(ipv6)));
-        ipv4.and(ipv6)
+    fn emptied(&self) -> Self {
+        self.emptied()
+    }
+
+    fn change(&mut self, changes: Vec<Self::Change>) -> Result<Result<(), Panic>, Error> {
+        self.change(changes).map(|(_, dropped)| dropped)
     }
 }
 

@@ -64,12 +64,14 @@
 mod addresses;
 mod algebra;
 mod batch;
+mod changes;
 mod classes;
 mod collect;
 #[doc(hidden)]
 pub mod compiled;
 #[cfg(any(feature = "cidr", feature = "ip_network", feature = "ipnet", feature = "ipnetwork"))]
 mod conversions;
+mod editing;
 mod entry;
 pub mod form;
 mod half;
@@ -80,6 +82,7 @@ mod nested;
 #[cfg(feature = "serde")]
 mod serde;
 mod set;
+mod settings;
 mod slots;
 mod store;
 
@@ -88,11 +91,13 @@ pub use entry::{Entry, OccupiedEntry, VacantEntry};
 use form::{Form, Interned, PerRoute, ValuesAlone};
 pub use iter::{IntoIter, IntoKeys, IntoValues, Iter, IterMut, Keys, Values, ValuesMut};
 pub use set::PrefixSet;
+pub use settings::Settings;
 
 use crate::Prefix;
 use crate::memory::Memory;
 use half::Half;
 use ip_prefix::IpPrefix;
+use settings::Shared;
 use std::hash::Hash;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use store::Store;
@@ -122,7 +127,7 @@ impl<V> Table<V> {
     /// Returns an empty table. Allocates nothing. [`Table::default`] is one of any form.
     #[must_use]
     pub fn new() -> Self {
-        Self { ipv4: Half::new(), ipv6: Half::new() }
+        Self::default()
     }
 
     /// Returns an empty table with slots for `ipv4` and `ipv6` routes.
@@ -274,23 +279,36 @@ impl<V, F: Form<V>> Table<V, F> {
     /// Returns the memory that changes have left unused: the table is made again of its routes.
     /// O(n), and the build of the engine.
     pub fn shrink_to_fit(&mut self) {
-        *self = std::mem::take(self).into_iter().collect();
+        let routes = self.take();
+        self.extend(routes);
     }
 
     fn remove_all(&mut self, ipv4: Vec<Prefix<u32>>, ipv6: Vec<Prefix<u128>>) {
-        let (mut editing_ipv4, mut editing_ipv6) = (self.ipv4.edit(), self.ipv6.edit());
-        for prefix in ipv4 {
-            editing_ipv4.remove(prefix);
-        }
-        for prefix in ipv6 {
-            editing_ipv6.remove(prefix);
+        let mut changes = self.edit();
+        for prefix in ipv4.into_iter().map(IpPrefix::V4).chain(ipv6.into_iter().map(IpPrefix::V6)) {
+            changes.remove(prefix);
         }
     }
 
-    /// Removes all routes.
+    /// Removes all routes. The [settings](Table::with_settings) stay.
     pub fn clear(&mut self) {
         // The table is empty before any value is dropped, which may panic.
-        drop(std::mem::take(self));
+        drop(self.take());
+    }
+
+    /// Takes the routes out, and leaves the settings.
+    fn take(&mut self) -> Self {
+        let empty = self.emptied();
+        std::mem::replace(self, empty)
+    }
+
+    /// Returns a table of the same settings without routes.
+    fn emptied(&self) -> Self {
+        Self::of(self.ipv4.compiled.settings().clone())
+    }
+
+    fn of(settings: Shared) -> Self {
+        Self { ipv4: Half::new(settings.clone()), ipv6: Half::new(settings) }
     }
 
     /// Returns the value of exactly this prefix.

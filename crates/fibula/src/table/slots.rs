@@ -1,8 +1,8 @@
 //! [`Slots`]: values by index. The index is what an engine answers, so a lookup leads here at once.
 
-use super::store::Store;
+use super::store::{Replaced, Store};
 use crate::arch::prefetch;
-use crate::{Address, NextHop, Prefix, Rib};
+use crate::{Address, Error, Limit, NextHop, Prefix, Rib};
 
 /// How many slots before its own a slot is prefetched. Prefetching all of a batch first was slower:
 /// the processor keeps fewer outstanding loads than that.
@@ -73,23 +73,22 @@ impl<V> Slots<V> {
 
     /// Returns the index that the next value gets.
     ///
-    /// # Panics
+    /// # Errors
     /// If there are [as many](Self::most) values as indices.
-    pub(super) fn next(&self) -> NextHop {
+    pub(super) fn next(&self) -> Result<NextHop, Error> {
         if self.free.is_some() {
-            return self.free;
+            return Ok(self.free);
         }
-        let most = self.most();
-        assert!(self.values.len() < most, "a family of this table has at most {most} next hops");
-        self.index(self.values.len())
+        Limit::check("values of a family", self.values.len() as u64 + 1, self.most() as u64)?;
+        Ok(self.index(self.values.len()))
     }
 
     /// Stores a value in a free slot, and returns its index. O(1) amortised.
     ///
-    /// # Panics
+    /// # Errors
     /// As [`Slots::next`].
-    pub(super) fn insert(&mut self, len: u8, value: V) -> NextHop {
-        let (index, used) = (self.next(), Slot::Used { len, value });
+    pub(super) fn insert(&mut self, len: u8, value: V) -> Result<NextHop, Error> {
+        let (index, used) = (self.next()?, Slot::Used { len, value });
         let position = self.position(index);
         match self.values.get_mut(position) {
             Some(slot) => {
@@ -100,7 +99,7 @@ impl<V> Slots<V> {
             }
             None => self.values.push(used),
         }
-        index
+        Ok(index)
     }
 
     /// Frees a slot, and returns its value. `None` if it is free already.
@@ -213,13 +212,15 @@ impl<V> Store for Slots<V> {
         self.shrink();
     }
 
-    fn add(&mut self, len: u8, value: V) -> NextHop {
+    fn try_add(&mut self, len: u8, value: V) -> Result<NextHop, Error> {
         self.insert(len, value)
     }
 
-    fn replace(&mut self, before: NextHop, _len: u8, value: V) -> (NextHop, V) {
-        let (_, was) = self.class_mut(before).expect("a route has a value");
-        (before, std::mem::replace(was, value))
+    fn replace(&mut self, next_hop: NextHop, value: V) -> Replaced<V> {
+        match self.class_mut(next_hop) {
+            Some((_, was)) => Replaced::Was(std::mem::replace(was, value)),
+            None => Replaced::Apart(value),
+        }
     }
 
     fn release(&mut self, next_hop: NextHop) -> Option<V> {
@@ -264,13 +265,13 @@ mod tests {
     #[test]
     fn freed_slots_are_reused_before_new_ones() {
         let mut slots = Slots::new(0);
-        let indices = ["a", "b", "c"].map(|value| slots.insert(24, value));
+        let indices = ["a", "b", "c"].map(|value| slots.insert(24, value).unwrap());
         assert_eq!(indices, [1, 2, 3].map(NextHop));
         assert_eq!((slots.remove(NextHop(2)), slots.remove(NextHop(2))), (Some("b"), None));
         assert_eq!(slots.remove(NextHop(1)), Some("a"));
         let none = [NextHop(1), NextHop::NONE, NextHop(4)].map(|index| slots.value(index));
         assert_eq!(none, [None; 3]);
-        let again = ["d", "e", "f"].map(|value| slots.insert(24, value));
+        let again = ["d", "e", "f"].map(|value| slots.insert(24, value).unwrap());
         assert_eq!(again, [1, 2, 4].map(NextHop));
         assert_eq!(slots.class(NextHop(3)), Some((24, &"c")));
     }

@@ -1,10 +1,20 @@
 //! [`Store`]: the values of one family, by next hop.
 
 use super::slots::Slots;
-use crate::{Address, NextHop, Prefix, Rib};
+use crate::{Address, Error, NextHop, Prefix, Rib};
 
 /// What keeps other crates from adding forms.
 pub trait Sealed {}
+
+/// What became of the value that a route should get.
+pub enum Replaced<V> {
+    /// It took the place of this one.
+    Was(V),
+    /// It is equal to the one that the route has, and not needed.
+    Equal(V),
+    /// It needs a next hop of its own.
+    Apart(V),
+}
 
 /// The values of the routes of one family. What the next hop of a route is, each
 /// [form](super::form::Form) says for itself.
@@ -23,15 +33,23 @@ pub trait Store: Sized {
     fn shrink_to_fit(&mut self);
 
     /// Takes in the value of a new route whose prefix is `len` bits long. Returns its next hop.
-    /// Nothing has changed if this panics. O(1) amortised.
+    /// Nothing has changed if this fails or panics. O(1) amortised.
+    ///
+    /// # Errors
+    /// If there are as many values as the [form](super::form::Form) can number.
+    fn try_add(&mut self, len: u8, value: Self::Value) -> Result<NextHop, Error>;
+
+    /// As [`Store::try_add`].
     ///
     /// # Panics
-    /// If each 32-bit number is a next hop already.
-    fn add(&mut self, len: u8, value: Self::Value) -> NextHop;
+    /// Where that fails.
+    fn add(&mut self, len: u8, value: Self::Value) -> NextHop {
+        self.try_add(len, value).unwrap_or_else(|error| panic!("{error}"))
+    }
 
-    /// Gives a route of next hop `before` another value. Returns its next hop, which may be the
-    /// same, and the value until now. Nothing has changed if this panics. O(1) amortised.
-    fn replace(&mut self, before: NextHop, len: u8, value: Self::Value) -> (NextHop, Self::Value);
+    /// Gives the route of this next hop another value, if it keeps its next hop then. Nothing has
+    /// changed if this panics. O(1).
+    fn replace(&mut self, next_hop: NextHop, value: Self::Value) -> Replaced<Self::Value>;
 
     /// Takes note that a route of this next hop is gone. Returns the value if no other route has
     /// it. O(1).

@@ -6,6 +6,7 @@ mod live;
 mod model;
 mod ownership;
 mod panics;
+mod refused;
 
 use fibula::{IpPrefix, Table};
 use std::net::IpAddr;
