@@ -67,7 +67,7 @@ pub fn study_best<A: Address>(
     };
     let costs: Vec<(&Entry, f32)> = costs(engines, Level::best(), rib)
         .into_iter()
-        .filter(|&(_, cost)| cost < Estimate::UNKNOWN.cost())
+        .filter(|&(_, cost)| cost < Estimate::UNKNOWN.ns)
         .collect();
     let contenders: Vec<Contender> =
         costs.iter().map(|(entry, _)| Contender::new(entry.about.name)).collect();

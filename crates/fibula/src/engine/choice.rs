@@ -96,7 +96,7 @@ const ROOT: usize = 4096;
 #[must_use]
 pub fn costs<'e, A: Address>(engines: &'e [Entry], isa: Level, rib: &Rib<A>) -> Vec<(&'e Entry, f32)> {
     let estimates = estimates(engines, isa, &Survey::of(rib), Calls::Many).into_iter();
-    estimates.map(|(entry, estimate)| (entry, estimate.cost())).collect()
+    estimates.map(|(entry, estimate)| (entry, estimate.cost(Calls::Many, rib.len()))).collect()
 }
 
 /// Returns the engines of a table's family, each with its estimate, those of the least cost first.
@@ -109,7 +109,8 @@ fn estimates<'e>(
     let engines = engines.iter().filter(|entry| entry.does(survey.family()));
     let mut estimates: Vec<(&Entry, Estimate)> =
         engines.map(|entry| (entry, (entry.about.estimate)(survey, isa))).collect();
-    estimates.sort_by(|(_, one), (_, other)| one.cost_in(calls).total_cmp(&other.cost_in(calls)));
+    let cost = |estimate: &Estimate| estimate.cost(calls, survey.routes());
+    estimates.sort_by(|(_, one), (_, other)| cost(one).total_cmp(&cost(other)));
     estimates
 }
 
@@ -172,7 +173,7 @@ impl Choice {
         let (mut run_off, mut least, mut bytes) = (None, f32::INFINITY, usize::MAX);
         let mut contenders = 0;
         for (&entry, estimate) in self.candidates(&survey) {
-            let cost = estimate.cost_in(self.calls);
+            let cost = estimate.cost(self.calls, rib.len());
             let takes_part = self.has_run_off
                 && rib.len() >= RUN_OFF_LEAST
                 && contenders < CONTENDERS_MOST
@@ -253,7 +254,7 @@ impl Choice {
         }
         self.changes = 0;
         let survey = Survey::with_shape(&self.shape, rib);
-        let cost = |estimate: Estimate| estimate.cost_in(self.calls);
+        let cost = |estimate: Estimate| estimate.cost(self.calls, rib.len());
         let least = self.candidates(&survey).first().map_or(f32::INFINITY, |&(_, least)| cost(least));
         cost((engine.about.estimate)(&survey, self.isa)) > REPLACED_FROM * least
     }

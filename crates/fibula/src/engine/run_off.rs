@@ -31,12 +31,13 @@ pub(super) struct RunOff<A> {
     addresses: Vec<A>,
     next_hops: Vec<NextHop>,
     calls: Calls,
+    routes: usize,
 }
 
 impl<A: Address> RunOff<A> {
     pub(super) fn new(rib: &Rib<A>, calls: Calls) -> Self {
         let addresses = addresses(rib);
-        Self { next_hops: vec![NextHop::NONE; addresses.len()], addresses, calls }
+        Self { next_hops: vec![NextHop::NONE; addresses.len()], addresses, calls, routes: rib.len() }
     }
 
     /// Returns whether a table of `bytes` is to be taken instead of the first, which stays unless
@@ -51,12 +52,13 @@ impl<A: Address> RunOff<A> {
             times = [times[0].min(self.pass(first)), times[1].min(self.pass(other))];
         }
         let [first, other] = times.map(|time| time.as_secs_f32() * 1e9 / self.addresses.len() as f32);
+        let price = |bytes| price(bytes, self.routes);
         other + price(other_bytes) + CLEARLY * first < first + price(first_bytes)
     }
 
     /// Looks all addresses up once.
     fn pass(&mut self, table: &(impl View<A> + ?Sized)) -> Duration {
-        let Self { addresses, next_hops, calls } = self;
+        let Self { addresses, next_hops, calls, .. } = self;
         let start = Instant::now();
         match calls {
             Calls::Many => table.lookup_batch(addresses, next_hops),

@@ -172,6 +172,15 @@ pub struct Estimate {
 /// taken, and a table of a few routes gets no root of a hundred kilobytes.
 const NS_A_DOUBLING: f32 = 0.3;
 
+/// The bytes that are in proportion to a table: some at least, and some for each route. The engines
+/// for large tables take a tenth of that a route, those for few routes half.
+const IN_PROPORTION: (f32, f32) = (4096.0, 128.0);
+
+/// The nanoseconds that each doubling from there on is worth besides. Engines with a root or with
+/// tiles are the fastest for forty hosts as well, and take kilobytes for each: where a program has
+/// hundreds of such tables, they hold the caches of none.
+const NS_OUT_OF_PROPORTION: f32 = 0.8;
+
 /// The bytes of a table that the near caches hold.
 const NEAR_CACHES: f32 = (512 << 10) as f32;
 
@@ -204,28 +213,25 @@ impl Estimate {
         Self { ns: self.ns * if isa == Level::SCALAR { factor } else { 1.0 }, ..self }
     }
 
-    /// Returns the cost that [`best`](super::BEST) compares, in nanoseconds: those of a lookup, and
-    /// three tenths for each doubling of the bytes from 4 KiB on.
-    #[must_use]
-    pub fn cost(self) -> f32 {
-        self.cost_in(Calls::Many)
-    }
-
-    /// Returns the cost in calls of a kind. In calls of any length, a lookup is a single one as
-    /// often as one of a batch.
-    pub(crate) fn cost_in(self, calls: Calls) -> f32 {
+    /// Returns the cost that [`best`](super::BEST) compares for a table of `routes` routes, in
+    /// nanoseconds: those of a lookup, and what its bytes are worth. In calls of any length, a
+    /// lookup is a single one as often as one of a batch.
+    pub(crate) fn cost(self, calls: Calls, routes: usize) -> f32 {
         let wait = NS_A_MISS * (self.bytes as f32 / NEAR_CACHES).max(1.0).log2();
         let ns = match calls {
             Calls::Many => self.ns,
             Calls::Any => self.ns + wait / 2.0,
         };
-        ns + price(self.bytes)
+        ns + price(self.bytes, routes)
     }
 }
 
-/// Returns the nanoseconds of a lookup that the bytes of a compiled table are worth.
-pub(crate) fn price(bytes: usize) -> f32 {
-    NS_A_DOUBLING * (bytes as f32 / 4096.0).max(1.0).log2()
+/// Returns the nanoseconds of a lookup that the bytes of a compiled table of `routes` routes are
+/// worth.
+pub(crate) fn price(bytes: usize, routes: usize) -> f32 {
+    let doublings = |from: f32| (bytes as f32 / from).max(1.0).log2();
+    let (least, each) = IN_PROPORTION;
+    NS_A_DOUBLING * doublings(least) + NS_OUT_OF_PROPORTION * doublings(least + each * routes as f32)
 }
 
 /// Returns the number of prefixes of length `len` that differ in their longer routes up to
