@@ -44,7 +44,7 @@ impl NextHopInfo {
     /// Parses a value as the text formats write it. The inverse of the `Display` of autonomous
     /// systems and gateways.
     ///
-    /// - A number, or `AS` and a number, is an autonomous system.
+    /// - A number without zeros before it, or `AS` and one, is an autonomous system.
     /// - An address, `ADDRESS dev INTERFACE`, `dev INTERFACE` or `connected` is a gateway.
     /// - Anything else is a label.
     ///
@@ -53,13 +53,16 @@ impl NextHopInfo {
     /// assert_eq!(NextHopInfo::parse("AS64500"), NextHopInfo::AutonomousSystem(64500));
     /// assert_eq!(NextHopInfo::parse("192.0.2.1").to_string(), "192.0.2.1");
     /// assert_eq!(NextHopInfo::parse("blackhole").to_string(), "blackhole");
+    /// assert_eq!(NextHopInfo::parse("01234").to_string(), "01234");
     /// let connected = NextHopInfo::Gateway { address: None, interface: Some("eth0".into()) };
     /// assert_eq!(NextHopInfo::parse("dev eth0"), connected);
     /// ```
     #[must_use]
     pub fn parse(text: &str) -> Self {
         let digits = text.strip_prefix("AS").unwrap_or(text);
+        // Digits after a zero are a code, such as that of a post office.
         if digits.starts_with(|c: char| c.is_ascii_digit())
+            && (digits.len() == 1 || !digits.starts_with('0'))
             && let Ok(number) = digits.parse()
         {
             return Self::AutonomousSystem(number);

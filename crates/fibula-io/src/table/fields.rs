@@ -5,6 +5,7 @@
 //! When all rows are read, each column is given the type that all of its texts have ([`typed`]).
 
 use fibula::{NextHopInfo, NextHops};
+use serde_json::Number;
 use serde_json::value::RawValue;
 use std::fmt::Write;
 
@@ -25,6 +26,11 @@ impl Column {
         const TEXT: [&str; 5] = ["postal_code", "postcode", "zip_code", "zip", "postal"];
         Self { name: name.to_owned(), is_text: TEXT.contains(&name.to_lowercase().as_str()) }
     }
+
+    /// Returns whether it is a place on a globe, which is a number however it is written.
+    fn is_degrees(&self) -> bool {
+        ["latitude", "longitude"].contains(&self.name.to_lowercase().as_str())
+    }
 }
 
 /// The type of a column, the narrowest first.
@@ -36,22 +42,21 @@ enum Type {
 }
 
 impl Type {
-    /// Returns the type of a text. A number is one that is written back with the same digits.
-    fn of(text: &str) -> Self {
+    /// Returns the type of a text of a column.
+    fn of(text: &str, column: &Column) -> Self {
         match text {
             "true" | "false" => Self::Bool,
+            _ if column.is_degrees() && text.parse::<Number>().is_ok() => Self::Number,
             _ if is_number(text) => Self::Number,
             _ => Self::Text,
         }
     }
 }
 
-/// Returns whether a text is a number of JSON that fits 64 bits, if it is an integer.
+/// Returns whether a text is a number of JSON that is written back as it is: `1.10` may be a version
+/// and `2e7` a serial number, which as numbers would be others.
 fn is_number(text: &str) -> bool {
-    let digits = text.strip_prefix('-').unwrap_or(text);
-    digits.starts_with(|c: char| c.is_ascii_digit())
-        && serde_json::from_str::<serde_json::Number>(text)
-            .is_ok_and(|number| text.contains(['.', 'e', 'E']) || number.is_i64() || number.is_u64())
+    text.parse::<Number>().is_ok_and(|number| number.to_string() == text)
 }
 
 /// Returns next hops whose labels are joined texts as JSON objects, in the same order.
@@ -59,9 +64,9 @@ pub(super) fn typed(next_hops: &NextHops, columns: &[Column]) -> NextHops {
     let mut types: Vec<Option<Type>> = columns.iter().map(|c| c.is_text.then_some(Type::Text)).collect();
     for (_, info) in next_hops.iter() {
         let NextHopInfo::Label(label) = info else { continue };
-        for (known, text) in types.iter_mut().zip(label.split(SEPARATOR)).filter(|(_, text)| !text.is_empty())
-        {
-            let found = Type::of(text);
+        let texts = types.iter_mut().zip(columns).zip(label.split(SEPARATOR));
+        for ((known, column), text) in texts.filter(|(_, text)| !text.is_empty()) {
+            let found = Type::of(text, column);
             // A column of numbers and of truth values is one of texts.
             *known = Some(match *known {
                 None => found,
@@ -146,8 +151,8 @@ mod tests {
     fn a_column_has_the_type_of_all_its_texts() {
         let mut rows = NextHops::new();
         for row in [
-            "1\u{1F}1.50\u{1F}\u{1F}true\u{1F}07\u{1F}9223372036854775808",
-            "2\u{1F}-2e3\u{1F}x #y\u{1F}1\u{1F}8\u{1F}1",
+            "1\u{1F}1.5\u{1F}\u{1F}true\u{1F}07\u{1F}9223372036854775808",
+            "2\u{1F}-2.0\u{1F}x #y\u{1F}1\u{1F}8\u{1F}1",
         ] {
             rows.intern(NextHopInfo::Label(row.into())).unwrap();
         }
@@ -156,12 +161,12 @@ mod tests {
         assert_eq!(
             all,
             [
-                r#"{"a":1,"b":1.50,"c":null,"d":"true","e":"07","postal_code":"9223372036854775808"}"#,
-                r#"{"a":2,"b":-2e3,"c":"x \u0023y","d":"1","e":"8","postal_code":"1"}"#,
+                r#"{"a":1,"b":1.5,"c":null,"d":"true","e":"07","postal_code":"9223372036854775808"}"#,
+                r#"{"a":2,"b":-2.0,"c":"x \u0023y","d":"1","e":"8","postal_code":"1"}"#,
             ]
         );
-        assert!(
-            !is_number("18446744073709551616") && !is_number("1.") && !is_number("+1") && !is_number("-x")
-        );
+        for text in ["18446744073709551616", "1.", "+1", "-x", " 1", "1.10", "2e7", "007", "-0"] {
+            assert!(!is_number(text), "{text}");
+        }
     }
 }

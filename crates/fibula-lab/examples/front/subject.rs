@@ -76,7 +76,7 @@ impl<A: Key> Subject<A> for Compiled<A> {
 
 /// The lookups of a table by the family of its addresses.
 macro_rules! table {
-    ($address:ty, $lookup:ident, $values:ident, $batch:ident) => {
+    ($address:ty, $lookup:ident, $each:ident) => {
         impl<F: Form<u32>> Subject<$address> for Table<u32, F> {
             fn of(routes: &[Route<$address>]) -> Self {
                 routes.iter().map(|route| (route.prefix, route.next_hop.0)).collect()
@@ -95,25 +95,20 @@ macro_rules! table {
             }
 
             fn values_in_calls(&self, addresses: &[$address]) -> u64 {
-                let mut found = [None; CALL];
                 let mut sum = 0;
                 for call in addresses.chunks(CALL) {
-                    let found = &mut found[..call.len()];
-                    self.$values(call, found);
-                    sum += found.iter().flatten().map(|&&value| u64::from(value)).sum::<u64>();
+                    self.$each(call, |_, found| sum += found.value().map_or(0, |&value| u64::from(value)));
                 }
                 sum
             }
 
             fn routes_in_calls(&self, addresses: &[$address]) -> Option<u64> {
-                let mut found = [None; CALL];
                 let mut sum = 0;
                 for call in addresses.chunks(CALL) {
-                    let found = &mut found[..call.len()];
-                    self.$batch(call, found);
-                    let told =
-                        |&(prefix, value): &(Prefix<$address>, &u32)| told(prefix.len(), NextHop(*value));
-                    sum += found.iter().flatten().map(told).sum::<u64>();
+                    self.$each(call, |_, found| {
+                        let route = found.route();
+                        sum += route.map_or(0, |(prefix, &value)| told(prefix.len(), NextHop(value)));
+                    });
                 }
                 Some(sum)
             }
@@ -174,5 +169,5 @@ macro_rules! table {
     };
 }
 
-table!(u32, lookup_ipv4, lookup_values_ipv4, lookup_batch_ipv4);
-table!(u128, lookup_ipv6, lookup_values_ipv6, lookup_batch_ipv6);
+table!(u32, lookup_ipv4, lookup_each_ipv4);
+table!(u128, lookup_ipv6, lookup_each_ipv6);
