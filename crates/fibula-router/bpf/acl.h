@@ -98,13 +98,29 @@ INLINE const void *payload6(const struct ipv6hdr *ip, const void *end, __u8 *pro
     return header;
 }
 
-/* Notes what an ACL looks at beside the addresses. */
-INLINE void look(struct looked *looked, const struct packet *packet, __u8 protocol, const __be16 *ports, const void *end)
+#define DISCOVERY_FIRST 133
+#define DISCOVERY_LAST 137
+
+/* Whether a packet is neighbour discovery between hosts of a link (RFC 4861). As ARP, it is of no
+ * list: no router forwards it, and without it there is no link. */
+INLINE int is_discovery(const struct ipv6hdr *ip, const void *end)
 {
-    __u32 acl = looked->acl, length = packet->length < 0xffff ? packet->length : 0xffff;
+    const __u8 *icmp = (const void *)(ip + 1);
+    __u64 high = NET64(*(const __u64 *)&ip->daddr);
+
+    return ip->nexthdr == IPPROTO_ICMPV6 && ip->hop_limit == 255 && (const void *)(icmp + 1) <= end &&
+           *icmp >= DISCOVERY_FIRST && *icmp <= DISCOVERY_LAST && (is_link_local6(high) || high >> 48 == 0xff02);
+}
+
+/* Notes what an ACL looks at beside the addresses. */
+INLINE void look(struct looked *looked, __u32 length, __u8 protocol, const __be16 *ports, const void *end)
+{
+    __u32 acl = looked->acl;
     int has_ports = protocol == IPPROTO_TCP || protocol == IPPROTO_UDP || protocol == IPPROTO_SCTP ||
                     protocol == IPPROTO_UDPLITE || protocol == IPPROTO_DCCP;
 
+    if (length > 0xffff)
+        length = 0xffff;
     looked->sets[PERMITTING] = field_of(acl, PERMITS);
     looked->sets[LENGTH] = field_of(acl, LENGTHS + length);
     looked->sets[PROTOCOL] = field_of(acl, PROTOCOLS + protocol);
@@ -161,15 +177,15 @@ CALLED __u32 first_line(const struct looked *looked)
     return UNMATCHED;
 }
 
-/* Whether an ACL lets a packet pass, and counts it. */
-INLINE int is_permitted(const struct looked *looked, const struct packet *packet)
+/* Whether an ACL lets a packet of a frame of `bytes` pass, and counts it. */
+INLINE int is_permitted(const struct looked *looked, __u32 bytes)
 {
     __u32 line = first_line(looked), at = (looked->acl - 1) * LINES + (line & (PERMITTED - 1));
     struct count *count = bpf_map_lookup_elem(&of_lines, &at);
 
     if (count) {
         count->packets++;
-        count->bytes += packet->bytes;
+        count->bytes += bytes;
     }
     return line & PERMITTED;
 }

@@ -1,8 +1,13 @@
 /* What happens to a packet: forwarded, dropped, or handed up to the kernel as it came.
  *
- *   frame ─▶ interface ─▶ header ─▶ lookup ─▶ action ─▶ bucket ─▶ adjacency ─▶ rewritten ─▶ devmap
- *               │            │         │         │                    │
- *               └────────────┴─────────┴─────────┴────────────────────┴──▶ the kernel, or dropped; counted by reason
+ *   frame ─▶ interface ─▶ header ─▶ policy ─▶ lookup ─▶ action ─▶ bucket ─▶ adjacency ─▶ devmap
+ *               │            │         │         │         │                    │
+ *               └────────────┴─────────┴─────────┴─────────┴────────────────────┴─▶ the kernel, or
+ *                                                                 dropped; counted by reason
+ *
+ * What an interface's policy (its ACL, and what sources may be) does not let pass is dropped before
+ * anything else is made of a packet: the kernel, which gets what is not forwarded, has no such
+ * policy.
  *
  * Nothing is written to a packet before it is certain that it leaves, so the kernel gets what
  * came.
@@ -21,7 +26,7 @@ struct neighbour {
     __u16 vlan; /* the tag to push; 0: none, a tag has bit 15 set beside its 12 bits */
     __u8 destination[ETH_ALEN];
     __u8 source[ETH_ALEN];
-    __u32 routed; /* the index of the interface that routes name */
+    __u32 routed; /* the index of the interface that routes name, though it be not resolved */
 };
 
 /* An adjacency: two versions and the index of the one that holds, in one cache line. A change
@@ -45,6 +50,7 @@ enum kind {
     TO_KERNEL,
     DROP,
     FORWARD,
+    BY_KERNEL, /* to the kernel, which sends by the interfaces of these adjacencies */
 };
 
 #define VLAN_PUSHED 0x8000
@@ -295,150 +301,194 @@ INLINE __u32 beside6(__u32 table, const struct in6_addr *address)
 /* Whether any interface has rules about sources. Without them nothing of this is in the program. */
 const volatile __u32 has_checks = 0;
 
-/* Whether packets may come from where a next hop leads. */
+#define CHECKS4 (STRICT | LOOSE | KERNEL_STRICT | KERNEL_LOOSE)
+#define CHECKS6 (STRICT | LOOSE)
+
+/* Where the route of a source leads: whoever sends there, this plane or the kernel, and whether or
+ * not the neighbour is resolved. */
 enum source {
-    EXPECTED,
-    UNEXPECTED,
-    UNKNOWN, /* the kernel knows: the next hop is its own, or not resolved */
+    NOWHERE, /* there is no route, or one by no interface: a blackhole, an error, an address of ours */
+    ELSEWHERE,
+    HERE,
 };
 
-/* The same, by one interface alone unless `routed` is 0. */
+/* The same, by an interface as routes name it. 0 is no interface's. */
 CALLED __u32 source_of(__u32 next_hop, __u32 routed)
 {
     __u32 action, bits;
-    enum source found = UNEXPECTED;
 
     if (!next_hop)
-        return UNEXPECTED;
+        return NOWHERE;
     action = READ(__u32, ((struct cells){&actions, 0}), next_hop);
-    if (action >> ACTION_KIND != FORWARD)
-        return action >> ACTION_KIND == DROP ? UNEXPECTED : UNKNOWN;
+    if (action >> ACTION_KIND != FORWARD && action >> ACTION_KIND != BY_KERNEL)
+        return NOWHERE;
     if (!routed)
-        return EXPECTED;
+        return ELSEWHERE;
     bits = action >> ACTION_BUCKETS & 15;
     for (__u32 bucket = 0; bucket < 1u << BUCKET_BITS_MAX; bucket++) {
         __u32 index = action & ACTION_INDEX;
         const volatile struct adjacency *adjacency;
-        const volatile struct neighbour *neighbour;
         if (bucket >> bits)
             break;
         if (bits)
             index = READ(__u32, ((struct cells){&buckets, 0}), index + bucket);
         adjacency = bytes_at((struct cells){&adjacencies, 0}, (__u64)index * CELL, CELL);
-        if (!adjacency)
-            return UNKNOWN;
-        neighbour = &adjacency->versions[adjacency->current & 1];
-        if (!neighbour->interface)
-            found = UNKNOWN;
-        else if (neighbour->routed == routed)
-            return EXPECTED;
+        if (adjacency && adjacency->versions[adjacency->current & 1].routed == routed)
+            return HERE;
     }
-    return found;
+    return ELSEWHERE;
 }
 
-/* FORWARDED if a packet may come in where `next_hop` leads to its source; else why not. */
-INLINE enum reason check_source(const struct interface *interface, __u32 next_hop, int is_ipv4)
-{
-    __u32 rules = interface->rules & (is_ipv4 ? STRICT | LOOSE | KERNEL_STRICT | KERNEL_LOOSE : STRICT | LOOSE);
-    int is_ours = rules & STRICT || (rules & LOOSE && !(rules & KERNEL_STRICT));
+/* What a policy looks at: the interface, and where a packet of it begins. */
+struct judged {
+    __u32 header; /* the bytes before it */
+    __u32 is_ipv4;
+    __u32 bytes;
+    __u32 length;
+    __u32 acl; /* 0: none */
+    __u32 table;
+    __u32 rules;
+    __u32 routed;
+};
 
-    switch (source_of(next_hop, rules & (STRICT | KERNEL_STRICT) ? interface->routed : 0)) {
-    case EXPECTED:
-        return FORWARDED;
-    case UNEXPECTED:
-        return is_ours ? SPOOFED : REVERSE_PATH;
-    default:
+/* FORWARDED if a packet may come from a source by the interface; else why not. */
+INLINE enum reason check_source(const struct judged *judged, __u32 rules, __u32 next_hop)
+{
+    __u32 found = source_of(next_hop, rules & (STRICT | KERNEL_STRICT) ? judged->routed : 0);
+
+    if ((rules & STRICT && found != HERE) || (rules & LOOSE && found == NOWHERE))
+        return SPOOFED;
+    if ((rules & KERNEL_STRICT && found != HERE) || (rules & KERNEL_LOOSE && found == NOWHERE))
         return REVERSE_PATH;
+    return FORWARDED;
+}
+
+/* What the policy of an interface says of a packet of IPv4. Its ACL comes first. Sources that only
+ * a link has are not looked at: no router forwards such packets. */
+INLINE enum reason judge4(const struct judged *judged, const struct iphdr *ip, const void *end)
+{
+    __u32 rules = judged->rules & CHECKS4, acl = judged->acl;
+
+    if ((const void *)(ip + 1) > end)
+        return DENIED;
+    if (set_cells && acl) {
+        struct looked looked = {.acl = acl};
+        __u8 protocol;
+        const void *payload = payload4(ip, &protocol);
+        /* Of each ACL the tables of sources and of destinations come first. */
+        looked.sets[SOURCE] = called4(2 * acl - 2, NET32(ip->saddr));
+        looked.sets[DESTINATION] = called4(2 * acl - 1, NET32(ip->daddr));
+        look(&looked, judged->length, protocol, payload, end);
+        if (!is_permitted(&looked, judged->bytes))
+            return DENIED;
     }
+    if (!has_checks || !rules || !ip->saddr)
+        return FORWARDED;
+    return check_source(judged, rules, called4(judged->table, NET32(ip->saddr)));
+}
+
+/* The same of IPv6. */
+INLINE enum reason judge6(const struct judged *judged, const struct ipv6hdr *ip, const void *end)
+{
+    __u32 rules = judged->rules & CHECKS6, acl = judged->acl;
+    struct fibula_ipv6 source;
+
+    if ((const void *)(ip + 1) > end)
+        return DENIED;
+    if (set_cells && acl && !is_discovery(ip, end)) {
+        struct looked looked = {.acl = acl};
+        __u8 protocol;
+        const void *payload = payload6(ip, end, &protocol);
+        looked.sets[SOURCE] = beside6(2 * acl - 2, &ip->saddr);
+        looked.sets[DESTINATION] = beside6(2 * acl - 1, &ip->daddr);
+        look(&looked, judged->length, protocol, payload, end);
+        if (!is_permitted(&looked, judged->bytes))
+            return DENIED;
+    }
+    source = address6(&ip->saddr);
+    if (!has_checks || !rules || is_link_local6(source.high) || !(source.high | source.low))
+        return FORWARDED;
+    return check_source(judged, rules, called6(judged->table, source.high, source.low));
+}
+
+/* What the policy of an interface says of a packet, wherever that goes then. FORWARDED: it lets the
+ * packet pass. REVERSE_PATH: that is for the kernel to say. */
+CALLED __u32 judge(struct xdp_md *ctx, const struct judged *judged)
+{
+    const void *header = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
+
+    /* The verifier wants to see that the header is near. */
+    if (!judged || judged->header > ETH_HLEN + TAGS_MAX * sizeof(struct tag))
+        return DENIED;
+    header += judged->header;
+    return judged->is_ipv4 ? judge4(judged, header, end) : judge6(judged, header, end);
 }
 
 typedef __u32 (*lookup4)(struct xdp_md *ctx, __u32 table, __u32 address);
 typedef __u32 (*lookup6)(struct xdp_md *ctx, __u32 table, struct fibula_ipv6 address);
-
-/* Whether the ACL of an interface, which has one, lets a packet pass. */
-INLINE int passes(struct xdp_md *ctx, __u32 acl, const struct packet *packet)
-{
-    const void *end = (void *)(long)ctx->data_end;
-    struct looked looked = {.acl = acl};
-    const void *payload;
-    __u8 protocol;
-
-    /* Of each ACL the tables of sources and of destinations come first. */
-    if (packet->protocol == NET16(ETH_P_IP)) {
-        const struct iphdr *ip = packet->header;
-        if ((const void *)(ip + 1) > end)
-            return 0;
-        looked.sets[SOURCE] = called4(2 * acl - 2, NET32(ip->saddr));
-        looked.sets[DESTINATION] = called4(2 * acl - 1, NET32(ip->daddr));
-        payload = payload4(ip, &protocol);
-        look(&looked, packet, protocol, payload, end);
-    } else {
-        const struct ipv6hdr *ip = packet->header;
-        if ((const void *)(ip + 1) > end)
-            return 0;
-        looked.sets[SOURCE] = beside6(2 * acl - 2, &ip->saddr);
-        looked.sets[DESTINATION] = beside6(2 * acl - 1, &ip->daddr);
-        payload = payload6(ip, end, &protocol);
-        look(&looked, packet, protocol, payload, end);
-    }
-    return is_permitted(&looked, packet);
-}
 
 /* Forwards a packet by two lookups. They are constants wherever this is inlined. */
 INLINE int forward(struct xdp_md *ctx, lookup4 lookup_ipv4, lookup6 lookup_ipv6)
 {
     struct interface interface = READ(struct interface, ((struct cells){&interfaces, 0}), ctx->ingress_ifindex);
     struct packet packet = {};
-    enum reason reason;
+    enum reason reason, judged = FORWARDED;
     __u32 next_hop, acl;
 
     if (!interface.port && !has_vlans)
         return XDP_PASS;
     reason = read(ctx, &interface, &packet);
-    /* Of a trunk perhaps only the VLANs are the plane's. */
+    /* Of a trunk perhaps only the VLANs are the plane's. A frame of too many tags may be theirs. */
     if (!packet.port)
-        return XDP_PASS;
+        return reason == MALFORMED && packet.tags == TAGS_MAX ? XDP_DROP : XDP_PASS;
     if (sample_rate)
         sample(ctx, interface.routed ? interface.routed : ctx->ingress_ifindex);
     acl = interface.table >> ACL_SHIFT;
     interface.table &= (1u << ACL_SHIFT) - 1;
-    if (set_cells && acl && (reason == FORWARDED || reason == OPTIONS) && !passes(ctx, acl, &packet))
-        return stays(&packet, DENIED);
-    if (reason == FORWARDED && is_off(&interface, &packet))
-        reason = FORWARDING_OFF;
-    if (reason != FORWARDED)
-        return stays(&packet, reason);
-    if (packet.protocol == NET16(ETH_P_IP)) {
-        if (has_checks && interface.rules & (STRICT | LOOSE | KERNEL_STRICT | KERNEL_LOOSE)) {
-            next_hop = called4(interface.table, NET32(((const struct iphdr *)packet.header)->saddr));
-            reason = check_source(&interface, next_hop, 1);
-            if (reason != FORWARDED)
-                return stays(&packet, reason);
-        }
-        if (has_tunnels) {
-            reason = leave_tunnel(ctx, &packet);
-            if (reason == FORWARDED && is_off(&interface, &packet))
-                reason = FORWARDING_OFF;
-            if (reason != FORWARDED)
-                return stays(&packet, reason);
+    if ((set_cells || has_checks) && is_judged(&packet, reason)) {
+        struct judged what = {
+            .header = ETH_HLEN + packet.tags * sizeof(struct tag),
+            .is_ipv4 = packet.protocol == NET16(ETH_P_IP),
+            .bytes = packet.bytes,
+            .length = packet.length,
+            .acl = acl,
+            .table = interface.table,
+            .rules = interface.rules,
+            .routed = interface.routed,
+        };
+        /* What the verifier does not know the bounds of is no index of a counter. */
+        switch (judge(ctx, &what)) {
+        case FORWARDED:
+            break;
+        case REVERSE_PATH:
+            judged = REVERSE_PATH;
+            break;
+        case SPOOFED:
+            return stays(&packet, SPOOFED);
+        default:
+            return stays(&packet, DENIED);
         }
     }
+    if (reason == FORWARDED)
+        reason = is_off(&interface, &packet) ? FORWARDING_OFF : judged;
+    if (reason != FORWARDED)
+        return stays(&packet, reason);
+    if (has_tunnels && packet.protocol == NET16(ETH_P_IP)) {
+        reason = leave_tunnel(ctx, &packet);
+        if (reason == FORWARDED && is_off(&interface, &packet))
+            reason = FORWARDING_OFF;
+        if (reason != FORWARDED)
+            return stays(&packet, reason);
+    }
+    /* The headers were checked. The verifier may have lost sight of that on the way. */
     if (packet.protocol == NET16(ETH_P_IP)) {
-        if (has_tunnels && (const void *)((const struct iphdr *)packet.header + 1) > (const void *)(long)ctx->data_end)
+        if ((const void *)((const struct iphdr *)packet.header + 1) > (const void *)(long)ctx->data_end)
             return stays(&packet, MALFORMED);
         next_hop = lookup_ipv4(ctx, interface.table, destination4(packet.header));
         return send(ctx, &packet, next_hop, NET16(ETH_P_IP));
     }
-    /* It was checked. The verifier may have lost sight of that on the way. */
     if ((const void *)((const struct ipv6hdr *)packet.header + 1) > (const void *)(long)ctx->data_end)
         return stays(&packet, MALFORMED);
-    /* Of a tunnel the source of its own packets was looked at. */
-    if (has_checks && interface.rules & (STRICT | LOOSE) && !packet.outer) {
-        next_hop = beside6(interface.table, &((const struct ipv6hdr *)packet.header)->saddr);
-        reason = check_source(&interface, next_hop, 0);
-        if (reason != FORWARDED)
-            return stays(&packet, reason);
-    }
     next_hop = lookup_ipv6(ctx, interface.table, address6(&((const struct ipv6hdr *)packet.header)->daddr));
     return send(ctx, &packet, next_hop, NET16(ETH_P_IPV6));
 }

@@ -201,6 +201,12 @@ INLINE int is_martian6(__u64 high, __u64 low)
     return !high && low <= 1;
 }
 
+/* Whether an IPv6 address is a link's alone, by its first half. */
+INLINE int is_link_local6(__u64 high)
+{
+    return high >> 54 == 0xfe80 >> 6;
+}
+
 /* The same of an IPv6 packet. */
 INLINE enum reason read6(struct packet *packet, const struct ipv6hdr *ip, __u32 size, const void *end)
 {
@@ -219,7 +225,7 @@ INLINE enum reason read6(struct packet *packet, const struct ipv6hdr *ip, __u32 
     high = NET64(words[0]);
     if (high >> 56 == 0xff)
         return MULTICAST;
-    if (high >> 54 == 0xfe80 >> 6 || NET64(source[0]) >> 54 == 0xfe80 >> 6)
+    if (is_link_local6(high) || is_link_local6(NET64(source[0])))
         return LINK_LOCAL;
     if (is_martian6(NET64(source[0]), NET64(source[1])) || NET64(source[0]) >> 56 == 0xff ||
         is_martian6(high, NET64(words[1])))
@@ -234,38 +240,46 @@ INLINE int is_tag(__be16 protocol)
     return protocol == NET16(ETH_P_8021Q) || protocol == NET16(ETH_P_8021AD);
 }
 
-/* Reads the tags of a frame. FORWARDED if they are a priority alone, or an interface has them, which
- * is then the one that the frame came in by. */
+/* How many tags of a frame are read. */
+#define TAGS_MAX 3
+
+/* Reads the tags of a frame. FORWARDED if they are priorities alone, or an interface has them,
+ * which is then the one that the frame came in by. A tag of VLAN 0 is a priority, wherever it is:
+ * the kernel takes it off. */
 INLINE enum reason read_tags(struct xdp_md *ctx, struct interface *interface, struct packet *packet, const void *end)
 {
-    const struct tag *tag = packet->header;
     struct vlan key = {.interface = ctx->ingress_ifindex};
     const struct interface *found;
-    __be16 kind = packet->protocol;
+    __be16 kind = 0;
 
-    if ((const void *)(tag + 1) > end)
-        return MALFORMED;
-    key.outer = NET16(tag->control) & VLAN_ID;
-    packet->protocol = tag->protocol;
-    packet->tags = 1;
-    packet->header = (void *)(tag + 1);
-    if (kind == NET16(ETH_P_8021Q) && !key.outer && !is_tag(tag->protocol))
-        return FORWARDED;
-    if (!has_vlans)
-        return UNKNOWN_VLAN;
-    if (is_tag(tag->protocol)) {
-        tag++;
+#pragma unroll
+    for (int i = 0; i < TAGS_MAX; i++) {
+        const struct tag *tag = packet->header;
+        __u16 id;
+        if (!is_tag(packet->protocol))
+            break;
         if ((const void *)(tag + 1) > end)
             return MALFORMED;
-        key.inner = NET16(tag->control) & VLAN_ID;
-        packet->protocol = tag->protocol;
-        packet->tags = 2;
-        packet->header = (void *)(tag + 1);
-        if (!key.inner)
+        id = NET16(tag->control) & VLAN_ID;
+        if (id && key.inner)
             return UNKNOWN_VLAN;
-    } else if (kind != NET16(ETH_P_8021Q)) {
-        return UNKNOWN_VLAN;
+        if (id && key.outer)
+            key.inner = id;
+        if (id && !key.outer) {
+            key.outer = id;
+            kind = packet->protocol;
+        }
+        packet->protocol = tag->protocol;
+        packet->tags++;
+        packet->header = (void *)(tag + 1);
     }
+    /* What the kernel would make of more tags nobody looks at. */
+    if (is_tag(packet->protocol))
+        return MALFORMED;
+    if (!key.outer)
+        return FORWARDED;
+    if (!has_vlans || (!key.inner && kind != NET16(ETH_P_8021Q)))
+        return UNKNOWN_VLAN;
     found = bpf_map_lookup_elem(&vlans, &key);
     if (!found)
         return UNKNOWN_VLAN;
@@ -274,8 +288,7 @@ INLINE enum reason read_tags(struct xdp_md *ctx, struct interface *interface, st
     return FORWARDED;
 }
 
-/* Reads a frame that came in by an interface. FORWARDED if a route may forward its packet; then
- * the protocol is that of IPv4 or of IPv6, and the header is all there. */
+/* Reads a frame that came in by an interface. FORWARDED if a route may forward its packet. */
 INLINE enum reason read(struct xdp_md *ctx, struct interface *interface, struct packet *packet)
 {
     void *data = (void *)(long)ctx->data;
@@ -283,31 +296,43 @@ INLINE enum reason read(struct xdp_md *ctx, struct interface *interface, struct 
     struct ethhdr *ethernet = data;
     const __u32 *ours = (const void *)interface->address, *theirs = (void *)ethernet->h_dest;
     void *header = ethernet + 1;
+    enum reason reason = FORWARDED, found;
     __u32 size;
 
     packet->port = interface->port;
     packet->bytes = bpf_xdp_get_buff_len(ctx);
     if (header > end)
         return MALFORMED;
-    if (ethernet->h_dest[0] & 1)
-        return MULTICAST;
     packet->protocol = ethernet->h_proto;
     packet->header = header;
     if (is_tag(packet->protocol)) {
-        enum reason reason = read_tags(ctx, interface, packet, end);
+        reason = read_tags(ctx, interface, packet, end);
         if (reason != FORWARDED)
             return reason;
         header = packet->header;
     }
     /* A VLAN has the address of the interface that it is on, of a bridge or of a bond, or its own. */
-    if (*theirs != *ours || *(const __u16 *)(theirs + 1) != *(const __u16 *)(ours + 1))
-        return OTHER_HOST;
+    if (ethernet->h_dest[0] & 1)
+        reason = MULTICAST;
+    else if (*theirs != *ours || *(const __u16 *)(theirs + 1) != *(const __u16 *)(ours + 1))
+        reason = OTHER_HOST;
     size = packet->bytes - ETH_HLEN - packet->tags * sizeof(struct tag);
     if (packet->protocol == NET16(ETH_P_IP))
-        return read4(packet, header, size, end);
-    if (packet->protocol == NET16(ETH_P_IPV6))
-        return read6(packet, header, size, end);
-    return NOT_IP;
+        found = read4(packet, header, size, end);
+    else if (packet->protocol == NET16(ETH_P_IPV6))
+        found = read6(packet, header, size, end);
+    else
+        return reason == FORWARDED ? NOT_IP : reason;
+    /* What is not whole no policy can judge, and the kernel's protocols would drop it. */
+    return found == MALFORMED || reason == FORWARDED ? found : reason;
+}
+
+/* Whether a policy judges a packet by what `read` said of it: it is IP, whole, and of an interface
+ * of the plane. Then the protocol is that of IPv4 or of IPv6, and the header is all there. */
+INLINE int is_judged(const struct packet *packet, enum reason reason)
+{
+    return reason != MALFORMED && reason != UNKNOWN_VLAN &&
+           (packet->protocol == NET16(ETH_P_IP) || packet->protocol == NET16(ETH_P_IPV6));
 }
 
 /* Whether the kernel's settings say that a packet of an interface is not forwarded. */

@@ -224,7 +224,7 @@ impl Adjacencies {
 
     /// Returns what a packet needs to reach a neighbour.
     pub(crate) fn resolve(&self, (interface, address): Neighbours) -> Adjacency {
-        self.find(interface, address).unwrap_or(Adjacency::Unresolved)
+        self.find(interface, address).unwrap_or(Adjacency::Unresolved { routed: interface })
     }
 
     fn find(&self, interface: u32, address: Option<IpAddr>) -> Option<Adjacency> {

@@ -7,6 +7,8 @@
 #[path = "probes/acls.rs"]
 mod acls;
 mod common;
+#[path = "probes/denied.rs"]
+mod denied;
 #[path = "probes/samples.rs"]
 mod samples;
 #[path = "probes/tunnels.rs"]
@@ -190,14 +192,18 @@ fn each_vlan_of_a_trunk_is_looked_up_in_its_own_table() {
     for ((_, tags), next_hop) in vlans.into_iter().zip(1..) {
         assert_eq!(by(tags), next_hop, "{tags:?}");
     }
-    // A priority, but no other tags.
+    // Priorities, but no other tags.
     assert_eq!((by(&[0xA00A]), by(&[0xA014, 0x301E])), (1, 3));
-    for tags in [&[][..], &[0], &[11], &[30], &[10, 20], &[20, 0], &[20, 30, 10], &[30, 20]] {
+    assert_eq!((by(&[0, 10]), by(&[20, 0]), by(&[0, 20, 30])), (1, 2, 3));
+    for tags in [&[][..], &[0], &[11], &[30], &[10, 20], &[0, 0], &[20, 30, 10], &[30, 20]] {
         assert_eq!(by(tags), 0, "{tags:?}");
     }
+    let mut deep = IN_10.frame(0);
+    tag(&mut deep, &[0, 0, 0, 10]);
+    assert_eq!(plane.probe("lo", &deep).unwrap().verdict, Verdict::Drop, "the kernel would find VLAN 10");
     let counts = plane.interface_counts().unwrap();
     let forwarded = counts.iter().map(|(name, of)| (name.as_str(), of.of(Reason::Forwarded).packets));
-    assert!(forwarded.eq([("lo.10", 2), ("lo.20", 1), ("lo.20.30", 2)]), "{counts:?}");
+    assert!(forwarded.eq([("lo.10", 3), ("lo.20", 2), ("lo.20.30", 3)]), "{counts:?}");
 }
 
 /// Returns the frame of a packet whose ports are `flow`.

@@ -267,7 +267,7 @@ impl<P: Plane> Control<P> {
                     gateway: neighbour.1,
                     interface: Some(self.adjacencies.link_name(neighbour.0)),
                     weight,
-                    resolved: self.adjacencies.resolve(neighbour) != Adjacency::Unresolved,
+                    resolved: matches!(self.adjacencies.resolve(neighbour), Adjacency::Resolved { .. }),
                     held_down: self.adjacencies.is_held(neighbour),
                 })
                 .collect(),

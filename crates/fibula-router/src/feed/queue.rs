@@ -152,10 +152,10 @@ impl<C> Batch<C> {
                 let key = RouteKey { feed, table, metric: key_metric, prefix, selector: None };
                 self.routes.insert(key, RouteUpdate { session: number, metric, protocol, target });
             }
-            Event::Partial { table, prefix, metric, protocol, selector, is_there } => {
+            Event::Partial { table, prefix, metric, protocol, selector, legs } => {
                 let key_metric = if feed.has_metrics() { metric } else { 0 };
                 let key = RouteKey { feed, table, metric: key_metric, prefix, selector: Some(selector) };
-                let target = is_there.then(|| Target::Kernel([].into()));
+                let target = legs.map(Target::Kernel);
                 self.routes.insert(key, RouteUpdate { session: number, metric, protocol, target });
             }
             Event::Object { id, object } => {

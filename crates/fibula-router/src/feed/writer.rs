@@ -39,8 +39,11 @@ pub fn message(event: &Event) -> Vec<u8> {
         Event::Route { table, prefix, metric, protocol, target } => {
             route(*table, *prefix, *metric, *protocol, target.as_ref())
         }
-        Event::Partial { table, prefix, metric, protocol, selector, is_there } => {
-            let target = is_there.then_some(Target::Unreachable);
+        Event::Partial { table, prefix, metric, protocol, selector, legs } => {
+            let target = |legs: &[Leg]| {
+                if legs.is_empty() { Target::Unreachable } else { Target::Legs(legs.into()) }
+            };
+            let target = legs.as_deref().map(target);
             let mut bytes = route(*table, *prefix, *metric, *protocol, target.as_ref());
             let source = selector.source;
             (bytes[HEADER + 2], bytes[HEADER + 3]) = (source.len(), selector.tos);

@@ -61,8 +61,8 @@ pub enum Event {
         protocol: u8,
         /// The packets.
         selector: Selector,
-        /// Whether there is such a route.
-        is_there: bool,
+        /// The ways that it names, if any; `None` if it is gone.
+        legs: Option<Box<[Leg]>>,
     },
     /// A next-hop object, or its end.
     Object {

@@ -103,7 +103,8 @@ pub(super) fn event(message: &RouteMessage, is_deleted: bool) -> Result<Option<E
         let source = IpPrefix::new(source, header.source_prefix_length)
             .map_err(|error| format!("source of route {prefix}: {error}"))?;
         let selector = Selector { tos: header.tos, source };
-        return Ok(Some(Event::Partial { table, prefix, metric, protocol, selector, is_there: !is_deleted }));
+        let legs = (!is_deleted).then(|| legs(&attributes).0);
+        return Ok(Some(Event::Partial { table, prefix, metric, protocol, selector, legs }));
     }
     let target = if is_deleted { None } else { Some(target(header.kind, (table, prefix), &attributes)?) };
     Ok(Some(Event::Route { table, prefix, metric, protocol, target }))

@@ -9,6 +9,9 @@
 //! | unreachable, prohibit, local addresses, tunnels, labels | goes to the kernel |
 //! | a next-hop object | as the object says; to the kernel while there is none |
 //!
+//! Of what the kernel sends the plane knows the interfaces: sources that the route leads to may
+//! come by them.
+//!
 //! Gateways that BFD holds down ([`crate::feed::bfd`]) are as if they were not named. Where all
 //! are, the kernel gets the packets, as those to a gateway whose MAC address is not known: it has
 //! the route too, and answers or tries. Nothing better is known until the route changes.
@@ -263,23 +266,31 @@ impl NextHops {
                 legs.into_iter().partition(|leg| adjacencies.is_held(leg.0));
             (held_down, resolved) = (down.len(), of_legs(carry));
         }
+        let named: Vec<(Neighbours, u64)> = match &resolved {
+            Resolved::Legs(legs) => legs.clone(),
+            // The kernel knows the neighbours. The plane needs only the interfaces.
+            Resolved::Kernel => self.legs(next_hop).into_iter().map(|((by, _), _)| ((by, None), 1)).collect(),
+            Resolved::Drop => Vec::new(),
+        };
         let Some(entry) = self.entries.get_mut(next_hop.0) else { return Ok(()) };
         entry.held_down = held_down;
-        let mut buckets = entry.buckets.clone();
-        let named: Vec<(AdjacencyId, u64)> = match &resolved {
-            Resolved::Legs(legs) => legs.iter().map(|leg| (adjacencies.acquire(leg.0), leg.1)).collect(),
-            Resolved::Drop | Resolved::Kernel => Vec::new(),
-        };
-        if entry.told.is_none() && named.len() < 2 {
-            // The buckets of another next hop are of no use to it.
-            buckets = Buckets::default();
-        }
+        let named: Vec<(AdjacencyId, u64)> =
+            named.into_iter().map(|leg| (adjacencies.acquire(leg.0), leg.1)).collect();
+        let is_forwarded = matches!(resolved, Resolved::Legs(_));
+        // Buckets of another next hop are of no use to one leg, and flows have none in the kernel.
+        let is_new = !is_forwarded || (entry.told.is_none() && named.len() < 2);
+        let mut buckets = if is_new { Buckets::default() } else { entry.buckets.clone() };
         buckets.set_legs(&named);
+        let slots = buckets.slots().to_vec();
         let action = match resolved {
             Resolved::Drop => Action::Drop,
-            Resolved::Kernel => Action::ToKernel,
-            Resolved::Legs(_) => Action::Forward(buckets.slots().to_vec()),
+            Resolved::Kernel if slots.is_empty() => Action::ToKernel,
+            Resolved::Kernel => Action::ByKernel(slots),
+            Resolved::Legs(_) => Action::Forward(slots),
         };
+        if !is_forwarded {
+            buckets = Buckets::default();
+        }
         let mut unused: Vec<AdjacencyId> = named.into_iter().map(|leg| leg.0).collect();
         let told = if entry.told.as_ref() == Some(&action) {
             Ok(())

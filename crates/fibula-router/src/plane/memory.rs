@@ -104,7 +104,7 @@ impl Memory {
     pub fn forward(&self, table: u32, flow: &Flow) -> Verdict {
         let next_hop = self.next_hop(table, flow.destination);
         match self.action(next_hop) {
-            None | Some(Action::ToKernel) => Verdict::ToKernel,
+            None | Some(Action::ToKernel | Action::ByKernel(_)) => Verdict::ToKernel,
             Some(Action::Drop) => Verdict::Drop,
             Some(Action::Forward(buckets)) => {
                 let id = buckets[(flow.hash() % buckets.len() as u64) as usize];
@@ -156,7 +156,7 @@ impl Memory {
         let is_known = |id: &AdjacencyId| self.adjacency(*id).is_some();
         let is_whole = match action {
             None => !next_hop.is_some(),
-            Some(Action::Forward(buckets)) => buckets.iter().all(is_known),
+            Some(Action::Forward(buckets) | Action::ByKernel(buckets)) => buckets.iter().all(is_known),
             Some(_) => true,
         };
         assert!(is_whole, "a route leads to next hop {}, which is not there: {action:?}", next_hop.0);

@@ -27,7 +27,10 @@ pub struct AdjacencyId(pub u32);
 pub enum Adjacency {
     /// The neighbour's MAC address is not known, or the link is down. The kernel gets the packet,
     /// so that it resolves the neighbour or answers with an ICMP error.
-    Unresolved,
+    Unresolved {
+        /// The index of the interface that routes name; 0 if they name none.
+        routed: u32,
+    },
     /// The packet leaves by `interface`.
     Resolved {
         /// The kernel's index of the interface that sends.
@@ -49,8 +52,12 @@ pub enum Adjacency {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action {
     /// The kernel gets the packet: local addresses, `unreachable` and `prohibit` routes (the kernel
-    /// answers with ICMP), on-link destinations that have no host route.
+    /// answers with ICMP).
     ToKernel,
+    /// The kernel gets the packet, and sends it by the interfaces of these adjacencies: on-link
+    /// destinations that have no host route, routes with an MTU of their own. Sources that such a
+    /// route leads to may come by these interfaces. As many as in [`Forward`](Self::Forward).
+    ByKernel(Vec<AdjacencyId>),
     /// The packet is dropped without an answer.
     Drop,
     /// The packet goes to one of these adjacencies, chosen by a hash of its flow. The length is a

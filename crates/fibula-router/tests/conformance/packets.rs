@@ -77,9 +77,8 @@ fn icmp6(destination: &str, kind: u8, body: &[u8]) -> Vec<u8> {
     ipv6(destination, 58, &message)
 }
 
-/// Returns an IPv4 frame with options.
-fn options(options: &[u8], token: &[u8]) -> Vec<u8> {
-    let mut frame = ipv4("198.51.100.9", 17, &udp(token));
+/// Puts options into an IPv4 frame without any.
+fn add_options(frame: &mut Vec<u8>, options: &[u8]) {
     frame.splice(34..34, options.iter().copied());
     frame[14] = 0x45 + (options.len() / 4) as u8;
     let length = (frame.len() as u16 - 14).to_be_bytes();
@@ -87,7 +86,17 @@ fn options(options: &[u8], token: &[u8]) -> Vec<u8> {
     frame[24..26].fill(0);
     let check = checksum(&frame[14..34 + options.len()]).to_be_bytes();
     frame[24..26].copy_from_slice(&check);
-    frame
+}
+
+/// Returns addresses that are not the router's `own`, and have a bit with it (`bpf/packets.h`).
+fn alike(own: Ipv4Addr) -> impl Iterator<Item = Ipv4Addr> {
+    const FACTOR: u32 = 0x9E37_79B1;
+    // Each step doubles the bits of the inverse that are right.
+    let inverse = (0..5)
+        .fold(1_u32, |inverse, _| inverse.wrapping_mul(2_u32.wrapping_sub(FACTOR.wrapping_mul(inverse))));
+    let bit = own.to_bits().wrapping_mul(FACTOR) >> 16 << 16;
+    let all = (0..1 << 16).map(move |low| Ipv4Addr::from_bits((bit | low).wrapping_mul(inverse)));
+    all.filter(move |address| *address != own && (11..100).contains(&address.octets()[0]))
 }
 
 /// Where packets go that differ in their destination alone.
@@ -140,6 +149,26 @@ const SOURCES4: &[&str] = &[
     "10.3.0.1",
     "10.1.0.255",
     "10.3.0.7",
+    "10.1.0.99",
+    "10.2.0.2",
+    "10.2.0.99",
+    "198.51.100.7",
+    "198.18.1.7",
+    "198.18.2.7",
+    "198.18.3.7",
+    "198.18.4.7",
+    "198.18.6.7",
+    "198.18.8.7",
+    "198.18.10.7",
+    "192.0.2.7",
+];
+
+/// What a packet of each of these sources is too, so that no route forwards it.
+const FORMS4: &[Change] = &[
+    ("with no-operation", |frame| add_options(frame, &[1; 4])),
+    ("TTL 1", |frame| frame[22] = 1),
+    ("for all hosts' MAC", |frame| frame[..6].fill(255)),
+    ("to link-local", |frame| frame[30..34].copy_from_slice(&[169, 254, 7, 7])),
 ];
 
 const DESTINATIONS6: &[&str] = &[
@@ -176,6 +205,25 @@ const SOURCES6: &[&str] = &[
     "fe80::ff:fe00:102",
     "::ffff:1.2.3.4",
     "2001:db8::7",
+    "fd01::99",
+    "fd02::2",
+    "fd02::99",
+    "2001:db8:64::7",
+    "2001:db8:66::7",
+    "2001:db8:67::7",
+    "2001:db8:68::7",
+    "2001:db8:71::7",
+    "2001:db8:72::7",
+    "3fff::7",
+];
+
+const FORMS6: &[Change] = &[
+    ("with hop by hop", |frame| {
+        frame.splice(54..54, [frame[20], 0, 1, 4, 0, 0, 0, 0]);
+        (frame[19], frame[20]) = (frame[19] + 8, 0);
+    }),
+    ("hop limit 1", |frame| frame[21] = 1),
+    ("for all nodes' MAC", |frame| frame[..6].copy_from_slice(&[0x33, 0x33, 0, 0, 0, 1])),
 ];
 
 /// What is changed in a packet, and how.
@@ -219,6 +267,9 @@ const CHANGES4: &[Change] = &[
     ("VLAN 77 of 802.1ad", |frame| *frame = tagged(&[(0x88A8, 77)], frame.clone())),
     ("VLANs 77 and 88", |frame| *frame = tagged(&[(0x88A8, 77), (0x8100, 88)], frame.clone())),
     ("VLANs 0 and 88", |frame| *frame = tagged(&[(0x8100, 0), (0x8100, 88)], frame.clone())),
+    ("VLAN 0 of 802.1ad", |frame| *frame = tagged(&[(0x88A8, 0)], frame.clone())),
+    ("VLANs 0 and 0", |frame| *frame = tagged(&[(0x8100, 0), (0x8100, 0)], frame.clone())),
+    ("VLANs 77 and 0", |frame| *frame = tagged(&[(0x8100, 77), (0x8100, 0)], frame.clone())),
     ("three VLANs", |frame| *frame = tagged(&[(0x8100, 7), (0x8100, 8), (0x8100, 9)], frame.clone())),
 ];
 
@@ -294,15 +345,22 @@ pub(crate) fn packets() -> Vec<Packet> {
         add(format!("IPv4 to {to}"), Box::new(move |token| ipv4(to, 17, &udp(token))));
         add(format!("echo to {to}"), Box::new(move |token| ipv4(to, 1, &echo(token))));
     }
-    for &from in SOURCES4 {
+    let alike = [[10, 1, 0, 1], [10, 2, 0, 1]].map(|own| alike(own.into()).next().unwrap());
+    for from in SOURCES4.iter().map(|from| from.parse().unwrap()).chain(alike) {
+        let make = move |to: &str, token: &[u8], change: fn(&mut Vec<u8>)| {
+            let mut frame = ipv4(to, 17, &udp(token));
+            frame[26..30].copy_from_slice(&from.octets());
+            change(&mut frame);
+            repair(&mut frame);
+            frame
+        };
         for to in ["198.51.100.9", "198.18.0.9", "10.1.0.9"] {
-            let make = move |token: &[u8]| {
-                let mut frame = ipv4(to, 17, &udp(token));
-                frame[26..30].copy_from_slice(&from.parse::<Ipv4Addr>().unwrap().octets());
-                repair(&mut frame);
-                frame
-            };
+            let make = move |token: &[u8]| make(to, token, |_| {});
             add(format!("IPv4 from {from} to {to}"), Box::new(make));
+        }
+        for &(name, change) in FORMS4 {
+            let make = move |token: &[u8]| make("198.51.100.9", token, change);
+            add(format!("IPv4 from {from}: {name}"), Box::new(make));
         }
     }
     for &(name, change) in CHANGES4 {
@@ -325,7 +383,12 @@ pub(crate) fn packets() -> Vec<Packet> {
         add(format!("IPv4: checksum {sum:#x}"), Box::new(make));
     }
     for &(name, bytes) in OPTIONS {
-        add(format!("IPv4 with {name}"), Box::new(move |token| options(bytes, token)));
+        let make = move |token: &[u8]| {
+            let mut frame = ipv4("198.51.100.9", 17, &udp(token));
+            add_options(&mut frame, bytes);
+            frame
+        };
+        add(format!("IPv4 with {name}"), Box::new(make));
     }
     for (to, size) in [("198.51.100.9", 1472), ("198.18.2.9", 1272), ("198.18.2.9", 1273)] {
         for flags in [0, 0x40] {
@@ -346,12 +409,15 @@ pub(crate) fn packets() -> Vec<Packet> {
         add(format!("echo to {to}"), Box::new(move |token| icmp6(to, 128, &body(token))));
     }
     for &from in SOURCES6 {
-        let make = move |token: &[u8]| {
-            let mut frame = ipv6("2001:db8:64::9", 17, &udp(token));
-            frame[22..38].copy_from_slice(&from.parse::<Ipv6Addr>().unwrap().octets());
-            frame
-        };
-        add(format!("IPv6 from {from}"), Box::new(make));
+        for (name, change) in [("as it is", (|_| {}) as fn(&mut Vec<u8>))].iter().chain(FORMS6).copied() {
+            let make = move |token: &[u8]| {
+                let mut frame = ipv6("2001:db8:64::9", 17, &udp(token));
+                frame[22..38].copy_from_slice(&from.parse::<Ipv6Addr>().unwrap().octets());
+                change(&mut frame);
+                frame
+            };
+            add(format!("IPv6 from {from}: {name}"), Box::new(make));
+        }
     }
     for &(name, change) in CHANGES6 {
         let make = move |token: &[u8]| {

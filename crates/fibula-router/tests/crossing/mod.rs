@@ -39,7 +39,7 @@ impl<P: Plane> Router<P> {
         for (id, by, end, to) in neighbours {
             plane.set_adjacency(AdjacencyId(id), lab.adjacency(by, end, to, None)).unwrap();
         }
-        plane.set_adjacency(AdjacencyId(UNRESOLVED), Adjacency::Unresolved).unwrap();
+        plane.set_adjacency(AdjacencyId(UNRESOLVED), Adjacency::Unresolved { routed: 0 }).unwrap();
         for id in [CLIENT, SERVER, SERVER_TOO, UNRESOLVED] {
             plane.set_action(NextHop(id), &Action::Forward(vec![AdjacencyId(id)])).unwrap();
         }

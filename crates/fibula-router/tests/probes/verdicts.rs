@@ -1,14 +1,17 @@
 //! What becomes of a packet, and of its frame.
 
-use crate::common::{Framed, adjacency, can_load_programs, repair};
+use crate::common::{Framed, adjacency, can_load_programs, checksum, repair};
 use crate::{IN_10, IN_DB8, Told, plain, tag, tell};
 use fibula::NextHop;
 use fibula_router::plane::xdp::Verdict::{self, Drop, Redirect, ToKernel};
 use fibula_router::plane::xdp::{Attachment, Mode, Options, Reason, Xdp};
 use fibula_router::plane::{Action, Adjacency, AdjacencyId, Plane, ReversePath, Rules};
 
+/// Changes a frame.
+type Change = fn(&mut Vec<u8>);
+
 /// Changes a frame, and says where it must go and for which reason.
-type Case = (&'static str, fn(&mut Vec<u8>), Verdict, Reason);
+type Case = (&'static str, Change, Verdict, Reason);
 
 /// Changes the destination of an IPv4 packet.
 fn to(frame: &mut [u8], address: [u8; 4]) {
@@ -251,26 +254,41 @@ fn a_frame_of_several_buffers_is_one_packet() {
     assert_eq!(counts.of(Reason::Forwarded).bytes, 4 * 9014 + 60);
 }
 
-/// What a check says of a source.
-#[derive(Clone, Copy, Debug)]
-enum Said {
-    Good,
-    Bad,
-    /// That the kernel is to judge it.
-    Nothing,
-}
-use Said::{Bad, Good, Nothing};
+/// Sources by their first byte, and what the strictest check is that lets them in. Packets come in
+/// by `lo`.
+const SOURCES: [(&str, u8, ReversePath); 11] = [
+    ("by lo", 10, ReversePath::Strict),
+    ("by another interface", 12, ReversePath::Loose),
+    ("by both", 13, ReversePath::Strict),
+    ("a blackhole", 14, ReversePath::Off),
+    ("the kernel's own", 15, ReversePath::Off),
+    ("by lo, not resolved", 16, ReversePath::Strict),
+    ("by another, not resolved", 18, ReversePath::Loose),
+    ("sent by the kernel by lo", 19, ReversePath::Strict),
+    ("sent by the kernel by another", 20, ReversePath::Loose),
+    ("sent by the kernel by both", 21, ReversePath::Strict),
+    ("no route", 17, ReversePath::Off),
+];
 
-/// Sources by their first byte, and what the loose and the strict check say of them. Packets come
-/// in by `lo`.
-const SOURCES: [(&str, u8, Said, Said); 7] = [
-    ("by lo", 10, Good, Good),
-    ("by another interface", 12, Good, Bad),
-    ("by both", 13, Good, Good),
-    ("a blackhole", 14, Bad, Bad),
-    ("the kernel's", 15, Nothing, Nothing),
-    ("not resolved", 16, Good, Nothing),
-    ("no route", 17, Bad, Bad),
+/// What a packet is that no route forwards: whatever its source, the kernel gets it.
+const LEFT4: [Change; 4] = [
+    |frame| {
+        frame[14] = 0x46;
+        frame.splice(34..34, [1; 4]);
+        frame[17] += 4;
+        let check = checksum(&[&frame[14..24], &[0, 0], &frame[26..38]].concat()).to_be_bytes();
+        frame[24..26].copy_from_slice(&check);
+    },
+    |frame| to(frame, [169, 254, 0, 1]),
+    |frame| to(frame, [224, 0, 0, 1]),
+    |frame| frame[..6].fill(255),
+];
+
+const LEFT6: [Change; 4] = [
+    |frame| frame[20] = 0,
+    |frame| frame[38..40].copy_from_slice(&[0xFE, 0x80]),
+    |frame| frame[38] = 0xFF,
+    |frame| frame[5] = 1,
 ];
 
 /// Returns a plane with routes to those sources.
@@ -281,12 +299,26 @@ fn with_sources(urpf: ReversePath) -> Xdp {
         unreachable!("it is resolved");
     };
     let by_another = Adjacency::Resolved { interface, routed: 9, source, destination, vlan, mtu };
-    plane.set_adjacency(AdjacencyId(1), adjacency(1)).unwrap();
-    plane.set_adjacency(AdjacencyId(2), by_another).unwrap();
-    let legs = |ids: &[u32]| Action::Forward(ids.iter().copied().map(AdjacencyId).collect());
-    let actions = [legs(&[1]), legs(&[2]), legs(&[2, 2, 2, 1]), Action::Drop, Action::ToKernel, legs(&[5])];
+    let unresolved = |routed| Adjacency::Unresolved { routed };
+    for (id, adjacency) in [(1, adjacency(1)), (2, by_another), (3, unresolved(1)), (4, unresolved(9))] {
+        plane.set_adjacency(AdjacencyId(id), adjacency).unwrap();
+    }
+    let ids = |ids: &[u32]| ids.iter().copied().map(AdjacencyId).collect::<Vec<_>>();
+    let (legs, by_kernel) = (|it| Action::Forward(ids(it)), |it| Action::ByKernel(ids(it)));
+    let actions = [
+        legs(&[1]),
+        legs(&[2]),
+        legs(&[2, 2, 2, 1]),
+        Action::Drop,
+        Action::ToKernel,
+        legs(&[3]),
+        legs(&[4]),
+        by_kernel(&[3]),
+        by_kernel(&[4]),
+        by_kernel(&[4, 3]),
+    ];
     let (mut ipv4, mut ipv6) = (Told::<u32>::new(), Told::<u128>::new());
-    for ((action, next_hop), (_, first, ..)) in actions.into_iter().zip(1..).zip(SOURCES) {
+    for ((action, next_hop), (_, first, _)) in actions.into_iter().zip(1..).zip(SOURCES) {
         plane.set_action(NextHop(next_hop), &action).unwrap();
         ipv4.announce(format!("{first}.0.0.0/8").parse().unwrap(), next_hop);
         ipv6.announce(format!("20{first}::/16").parse().unwrap(), next_hop);
@@ -309,31 +341,42 @@ fn sources_are_those_that_routes_lead_to() {
     {
         let mut plane = with_sources(ours);
         plane.set_rules(1, Rules { reverse_path: kernel, ..Rules::default() }).unwrap();
-        for (name, first, loose, strict) in SOURCES {
-            let said = |check| match check {
-                Off => Good,
-                Loose => loose,
-                Strict => strict,
-            };
+        for (name, first, strictest) in SOURCES {
             let mut ipv4 = IN_10.frame(0);
             from(&mut ipv4, [first, 0, 0, 1]);
-            repair(&mut ipv4);
             let mut ipv6 = IN_DB8.frame(0);
             ipv6[22..24].copy_from_slice(&[0x20, first / 10 * 16 + first % 10]);
-            // Of IPv4 the stricter holds, and the kernel judges by its own.
-            let both = if matches!(said(ours), Bad) && kernel != Strict { Drop } else { ToKernel };
-            let expected4 = match (said(ours.max(kernel)), ours) {
-                (Good, _) => Redirect,
-                (Bad, Loose | Strict) => both,
-                _ => ToKernel,
-            };
-            let expected6 = match said(ours) {
-                Good => Redirect,
-                Bad => Drop,
-                Nothing => ToKernel,
-            };
-            let found = [ipv4, ipv6].map(|frame| plane.probe("lo", &frame).unwrap().verdict);
-            assert_eq!(found, [expected4, expected6], "{name}: ours {ours:?}, the kernel's {kernel:?}");
+            // The kernel judges by its own check, of IPv4 alone.
+            let goes = |others| if ours > strictest { Drop } else { others };
+            let forwarded4 = if kernel > strictest { ToKernel } else { Redirect };
+            let cases = LEFT4.map(|change| (&ipv4, change, ToKernel));
+            let cases = cases.into_iter().chain(LEFT6.map(|change| (&ipv6, change, ToKernel)));
+            let plain: [(_, Change, _); 2] = [(&ipv4, |_| {}, forwarded4), (&ipv6, |_| {}, Redirect)];
+            for (at, (frame, change, verdict)) in plain.into_iter().chain(cases).enumerate() {
+                let mut frame = frame.clone();
+                change(&mut frame);
+                repair(&mut frame);
+                let found = plane.probe("lo", &frame).unwrap().verdict;
+                assert_eq!(found, goes(verdict), "{name}, {at}: ours {ours:?}, the kernel's {kernel:?}");
+            }
         }
+    }
+}
+
+#[test]
+fn sources_that_only_a_link_has_are_let_in() {
+    if !can_load_programs() {
+        return;
+    }
+    let plane = with_sources(ReversePath::Strict);
+    let mut ipv4 = IN_10.frame(0);
+    from(&mut ipv4, [0; 4]);
+    to(&mut ipv4, [255; 4]);
+    let (mut unspecified, mut link_local) = (IN_DB8.frame(0), IN_DB8.frame(0));
+    unspecified[22..38].fill(0);
+    link_local[22..24].copy_from_slice(&[0xFE, 0x80]);
+    for mut frame in [ipv4, unspecified, link_local] {
+        repair(&mut frame);
+        assert_eq!(plane.probe("lo", &frame).unwrap().verdict, ToKernel, "no router forwards it");
     }
 }

@@ -13,6 +13,7 @@ use std::ops::Range;
 const KIND: u32 = 30;
 const DROP: u32 = 1;
 const FORWARD: u32 = 2;
+const BY_KERNEL: u32 = 3;
 /// The logarithm of the number of buckets from this bit on; below it the index of the first bucket,
 /// or of the adjacency where there is one bucket.
 const BUCKETS: u32 = 26;
@@ -48,17 +49,18 @@ impl Actions {
         let word = match action {
             Action::ToKernel => 0,
             Action::Drop => DROP << KIND,
-            Action::Forward(legs) => {
+            Action::Forward(legs) | Action::ByKernel(legs) => {
                 check(legs)?;
+                let kind = if matches!(action, Action::Forward(_)) { FORWARD } else { BY_KERNEL } << KIND;
+                let has_these = |word: &u32| self.legs(*word).eq(legs.iter().map(|leg| leg.0));
                 if legs.iter().all(|leg| *leg == legs[0]) {
-                    FORWARD << KIND | legs[0].0
-                } else if let Some(old) = old.filter(|&word| self.legs(word).eq(legs.iter().map(|leg| leg.0)))
-                {
+                    kind | legs[0].0
+                } else if let Some(old) = old.filter(|word| word >> KIND == kind >> KIND).filter(has_these) {
                     old
                 } else {
                     let first = self.allocate(legs)?;
                     buckets = first..first + legs.len();
-                    FORWARD << KIND | legs.len().ilog2() << BUCKETS | first as u32
+                    kind | legs.len().ilog2() << BUCKETS | first as u32
                 }
             }
         };
@@ -111,7 +113,7 @@ impl Actions {
 /// Returns the buckets that a word points to, if it points to some.
 fn run_of(word: u32) -> Option<Range<usize>> {
     let (len, first) = (1_usize << (word >> BUCKETS & 15), (word & INDEX_MAX) as usize);
-    (word >> KIND == FORWARD && len > 1).then_some(first..first + len)
+    (word >> KIND >= FORWARD && len > 1).then_some(first..first + len)
 }
 
 /// Checks the index of a next hop.
@@ -147,16 +149,17 @@ pub(super) struct Adjacencies {
     cells: Vec<[u32; CELL_WORDS]>,
     /// The interfaces, 0 where an adjacency is not resolved.
     interfaces: Vec<u32>,
-    /// The grace periods that had ended when the adjacency was last set.
-    set_at: Vec<u64>,
-    /// The grace periods that have ended, from 1 on.
+    /// The grace periods that had ended after the adjacency was last set, as far as packets could
+    /// read the version before; `None` if it was never set.
+    set_at: Vec<Option<u64>>,
+    /// The grace periods that have ended.
     now: u64,
 }
 
 impl Adjacencies {
     /// Returns whether packets may still read the version that [`set`](Self::set) would write.
     pub(super) fn is_settling(&self, id: AdjacencyId) -> bool {
-        self.set_at.get(id.0 as usize).is_some_and(|&set_at| set_at == self.now + 1)
+        self.set_at.get(id.0 as usize) == Some(&Some(self.now + 1))
     }
 
     /// Sets an adjacency: writes the version that does not hold, then says that it does. Returns
@@ -167,7 +170,7 @@ impl Adjacencies {
         if self.cells.len() <= index {
             self.cells.resize(index + 1, [0; CELL_WORDS]);
             self.interfaces.resize(index + 1, 0);
-            self.set_at.resize(index + 1, 0);
+            self.set_at.resize(index + 1, None);
         }
         let new = encoded(adjacency);
         let cell = &mut self.cells[index];
@@ -178,7 +181,8 @@ impl Adjacencies {
         cell[place(1 - current)].copy_from_slice(&new);
         cell[0] = 1 - cell[0];
         self.interfaces[index] = new[0];
-        self.set_at[index] = self.now + 1;
+        // No action names an adjacency before it is set, so no packet reads what it was until then.
+        self.set_at[index] = Some(self.set_at[index].map_or(0, |_| self.now + 1));
         Ok(true)
     }
 
@@ -205,8 +209,11 @@ fn place(version: usize) -> Range<usize> {
 }
 
 fn encoded(adjacency: Adjacency) -> [u32; VERSION_WORDS] {
-    let Adjacency::Resolved { interface, routed, source, destination, vlan, mtu } = adjacency else {
-        return [0; VERSION_WORDS];
+    let (interface, routed, source, destination, vlan, mtu) = match adjacency {
+        Adjacency::Unresolved { routed } => return [0, 0, 0, 0, 0, routed],
+        Adjacency::Resolved { interface, routed, source, destination, vlan, mtu } => {
+            (interface, routed, source, destination, vlan, mtu)
+        }
     };
     let tag = vlan.map_or(0, |vlan| VLAN | u32::from(vlan & 0xFFF));
     let [d0, d1, d2, d3, d4, d5] = destination;
@@ -248,6 +255,11 @@ mod tests {
         assert_eq!(actions.words()[3], 2 << 30 | 9);
         assert!(actions.set(NextHop(1), &Action::Drop).unwrap().is_some());
         assert_eq!(actions.words()[1], 1 << 30);
+        // What the kernel sends has adjacencies too, in buckets of its own.
+        let by_kernel = Action::ByKernel([7, 8].map(AdjacencyId).to_vec());
+        assert_eq!(actions.set(NextHop(5), &by_kernel).unwrap().unwrap().buckets, 6..8);
+        assert_eq!(actions.words()[5], 3 << 30 | 1 << 26 | 6);
+        assert_eq!(actions.set(NextHop(5), &by_kernel).unwrap(), None);
         for wrong in [&[][..], &[1, 2, 3], &[0; 512]] {
             let error = actions.set(NextHop(1), &legs(wrong)).unwrap_err().to_string();
             assert_eq!(error, format!("{} buckets: expected a power of two, at most 256", wrong.len()));
@@ -276,10 +288,12 @@ mod tests {
         assert_eq!(cell[13], 9);
         let bytes: Vec<u8> = cell[8..13].iter().flat_map(|word| word.to_le_bytes()).collect();
         assert_eq!(bytes, [7, 0, 0, 0, 0xDC, 5, 100, 0x80, 10, 11, 12, 13, 14, 15, 1, 2, 3, 4, 5, 6]);
+        assert!(!adjacencies.is_settling(id), "nobody knew it before");
+        assert!(adjacencies.set(id, Adjacency::Unresolved { routed: 9 }).unwrap());
+        assert_eq!((adjacencies.cells()[1][0], adjacencies.interfaces().count()), (0, 0));
+        assert_eq!(adjacencies.cells()[1][2..8], [0, 0, 0, 0, 0, 9], "sources may come by its interface");
         assert!(adjacencies.is_settling(id));
         adjacencies.readers_passed();
         assert!(!adjacencies.is_settling(id));
-        assert!(adjacencies.set(id, Adjacency::Unresolved).unwrap());
-        assert_eq!((adjacencies.cells()[1][0], adjacencies.interfaces().count()), (0, 0));
     }
 }

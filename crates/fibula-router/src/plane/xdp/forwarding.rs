@@ -21,7 +21,7 @@ impl Plane for Xdp {
         let Some(generation) = &mut self.generation else { return Ok(()) };
         let interface = match adjacency {
             Adjacency::Resolved { interface, .. } => Some(interface),
-            Adjacency::Unresolved => None,
+            Adjacency::Unresolved { .. } => None,
         };
         let fitted = generation.write_adjacency(&self.adjacencies, id, interface)?;
         self.grow_unless(fitted)

@@ -68,7 +68,7 @@ impl Xdp {
             return adjacency;
         }
         match *self.senders.entry(interface).or_insert_with(|| longest_sent(interface)) {
-            0 => Adjacency::Unresolved,
+            0 => Adjacency::Unresolved { routed },
             longest => {
                 Adjacency::Resolved { interface, routed, source, destination, vlan, mtu: mtu.min(longest) }
             }
@@ -90,7 +90,7 @@ impl Xdp {
         }
         let is_of = |adjacency: &Adjacency| match adjacency {
             Adjacency::Resolved { interface, .. } => changed.contains(interface),
-            Adjacency::Unresolved => false,
+            Adjacency::Unresolved { .. } => false,
         };
         let of_those: Vec<(AdjacencyId, Adjacency)> =
             self.wanted.iter().filter(|(_, it)| is_of(it)).map(|(&id, &it)| (id, it)).collect();

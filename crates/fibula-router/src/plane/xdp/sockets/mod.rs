@@ -230,10 +230,10 @@ impl Plane for AfXdp {
 
     fn set_action(&mut self, next_hop: NextHop, action: &Action) -> Result<(), Error> {
         super::actions::check_next_hop(next_hop)?;
-        if let Action::Forward(legs) = action {
+        if let Action::Forward(legs) | Action::ByKernel(legs) = action {
             super::actions::check(legs)?;
         }
-        let is_of_kernel = *action == Action::ToKernel;
+        let is_of_kernel = matches!(action, Action::ToKernel | Action::ByKernel(_));
         self.shared.state().set_action(next_hop, action.clone());
         self.hosts.set_next_hop(next_hop, is_of_kernel)
     }

@@ -62,7 +62,7 @@ impl State {
 
     /// Returns whether the kernel takes the packets of a next hop.
     pub(super) fn is_of_kernel(&self, next_hop: NextHop) -> bool {
-        matches!(self.actions.get(next_hop.0 as usize), Some(Action::ToKernel))
+        matches!(self.actions.get(next_hop.0 as usize), Some(Action::ToKernel | Action::ByKernel(_)))
     }
 
     /// Returns where the packets of a next hop go, or why they do not leave.
@@ -71,7 +71,7 @@ impl State {
             return Err(Reason::NoRoute);
         }
         match self.actions.get(next_hop.0 as usize) {
-            None | Some(Action::ToKernel) => Err(Reason::Local),
+            None | Some(Action::ToKernel | Action::ByKernel(_)) => Err(Reason::Local),
             Some(Action::Drop) => Err(Reason::Blackhole),
             Some(Action::Forward(legs)) => {
                 // The number of legs is a power of two.
@@ -172,7 +172,7 @@ mod tests {
         assert!((200..300).contains(&of_two.count()));
         assert_eq!(state.decide(NextHop(0), 1), Err(Reason::NoRoute));
         assert_eq!(state.decide(NextHop(9), 1), Err(Reason::Local));
-        state.set_adjacency(AdjacencyId(1), Adjacency::Unresolved);
+        state.set_adjacency(AdjacencyId(1), Adjacency::Unresolved { routed: 1 });
         assert!((0..20).any(|flow| state.decide(NextHop(1), flow) == Err(Reason::Unresolved)));
         assert_eq!(state.leaving, BTreeSet::from([1, 2]));
     }
