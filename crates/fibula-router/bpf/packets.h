@@ -67,7 +67,8 @@ struct interface {
 
 CELLS(interfaces);
 
-/* The VLANs of interfaces, each with what an interface has: a table and counters of its own. */
+/* The VLANs of interfaces, each with what an interface has: a table and counters of its own. The map
+ * has where that is among the interfaces, and never changes: what does is in cells. */
 struct vlan {
     __u32 interface; /* the kernel's index */
     __u16 outer;
@@ -78,7 +79,7 @@ struct {
     MAP_NUMBER(type, BPF_MAP_TYPE_HASH);
     MAP_NUMBER(max_entries, 1);
     MAP_TYPE(key, struct vlan);
-    MAP_TYPE(value, struct interface);
+    MAP_TYPE(value, __u32);
 } vlans SEC(".maps");
 
 /* Whether there are any. Without them nothing of them is in the program. */
@@ -249,7 +250,7 @@ INLINE int is_tag(__be16 protocol)
 INLINE enum reason read_tags(struct xdp_md *ctx, struct interface *interface, struct packet *packet, const void *end)
 {
     struct vlan key = {.interface = ctx->ingress_ifindex};
-    const struct interface *found;
+    const __u32 *place;
     __be16 kind = 0;
 
 #pragma unroll
@@ -280,10 +281,10 @@ INLINE enum reason read_tags(struct xdp_md *ctx, struct interface *interface, st
         return FORWARDED;
     if (!has_vlans || (!key.inner && kind != NET16(ETH_P_8021Q)))
         return UNKNOWN_VLAN;
-    found = bpf_map_lookup_elem(&vlans, &key);
-    if (!found)
+    place = bpf_map_lookup_elem(&vlans, &key);
+    if (!place)
         return UNKNOWN_VLAN;
-    *interface = *found;
+    *interface = READ(struct interface, ((struct cells){&interfaces, 0}), *place);
     packet->port = interface->port;
     return FORWARDED;
 }

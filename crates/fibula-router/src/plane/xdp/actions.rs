@@ -30,13 +30,17 @@ pub(super) struct Actions {
     retired: Retired<(u64, u64)>,
 }
 
-/// What is to be written to the maps: buckets first, then the word of the action.
+/// What is to be written to the maps: buckets first, then the word of the action. Then it is
+/// [settled](Actions::settle).
 #[derive(Debug, PartialEq, Eq)]
+#[must_use]
 pub(super) struct Written {
     /// The indices of new buckets.
     pub(super) buckets: Range<usize>,
     /// The index of the action.
     pub(super) action: usize,
+    /// The word before.
+    before: u32,
 }
 
 impl Actions {
@@ -67,14 +71,25 @@ impl Actions {
         if old == Some(word) {
             return Ok(None);
         }
-        if let Some(range) = old.and_then(run_of) {
-            self.retired.retire((range.start as u64, range.len() as u64));
-        }
         if self.words.len() <= index {
             self.words.resize(index + 1, 0);
         }
         self.words[index] = word;
-        Ok(Some(Written { buckets, action: index }))
+        Ok(Some(Written { buckets, action: index, before: old.unwrap_or_default() }))
+    }
+
+    /// Ends a change. If the maps have it, the buckets before are freed after a grace period. Else
+    /// the action is as it was, and its new buckets, which no packet has met, are free.
+    pub(super) fn settle(&mut self, written: Written, is_taken: bool) {
+        let Written { buckets, action, before } = written;
+        if !is_taken {
+            self.words[action] = before;
+            if !buckets.is_empty() {
+                self.space.free(buckets.start as u64, buckets.len() as u64);
+            }
+        } else if let Some(range) = run_of(before) {
+            self.retired.retire((range.start as u64, range.len() as u64));
+        }
     }
 
     fn allocate(&mut self, legs: &[AdjacencyId]) -> Result<usize, Error> {
@@ -111,7 +126,7 @@ impl Actions {
 }
 
 /// Returns the buckets that a word points to, if it points to some.
-fn run_of(word: u32) -> Option<Range<usize>> {
+pub(super) fn run_of(word: u32) -> Option<Range<usize>> {
     let (len, first) = (1_usize << (word >> BUCKETS & 15), (word & INDEX_MAX) as usize);
     (word >> KIND >= FORWARD && len > 1).then_some(first..first + len)
 }
@@ -143,6 +158,14 @@ const VLAN: u32 = 0x8000;
 const VERSION_WORDS: usize = 6;
 const VERSIONS: usize = 2;
 
+/// What an adjacency was.
+#[derive(Debug)]
+pub(super) struct Before {
+    index: usize,
+    cell: [u32; CELL_WORDS],
+    set_at: Option<u64>,
+}
+
 /// The adjacencies: two versions each, and which of them holds.
 #[derive(Debug, Default)]
 pub(super) struct Adjacencies {
@@ -163,8 +186,8 @@ impl Adjacencies {
     }
 
     /// Sets an adjacency: writes the version that does not hold, then says that it does. Returns
-    /// whether it has changed.
-    pub(super) fn set(&mut self, id: AdjacencyId, adjacency: Adjacency) -> Result<bool, Error> {
+    /// what it was if it has changed.
+    pub(super) fn set(&mut self, id: AdjacencyId, adjacency: Adjacency) -> Result<Option<Before>, Error> {
         check_id(id)?;
         let index = id.0 as usize;
         if self.cells.len() <= index {
@@ -176,14 +199,22 @@ impl Adjacencies {
         let cell = &mut self.cells[index];
         let current = cell[0] as usize;
         if cell[place(current)] == new {
-            return Ok(false);
+            return Ok(None);
         }
+        let before = Before { index, cell: *cell, set_at: self.set_at[index] };
         cell[place(1 - current)].copy_from_slice(&new);
         cell[0] = 1 - cell[0];
         self.interfaces[index] = new[0];
         // No action names an adjacency before it is set, so no packet reads what it was until then.
         self.set_at[index] = Some(self.set_at[index].map_or(0, |_| self.now + 1));
-        Ok(true)
+        Ok(Some(before))
+    }
+
+    /// Sets an adjacency back to what it was: the maps did not take the change.
+    pub(super) fn take_back(&mut self, before: &Before) {
+        let Before { index, cell, set_at } = *before;
+        self.interfaces[index] = cell[place(cell[0] as usize)][0];
+        (self.cells[index], self.set_at[index]) = (cell, set_at);
     }
 
     /// Tells that a grace period has ended, which began after the last call of [`set`](Self::set).
@@ -240,24 +271,36 @@ mod tests {
     #[test]
     fn an_action_is_one_word_and_its_buckets_are_kept_until_readers_have_passed() {
         let mut actions = Actions::default();
-        let group = actions.set(NextHop(3), &legs(&[5, 6])).unwrap().unwrap();
-        assert_eq!(group, Written { buckets: 0..2, action: 3 });
+        // Returns the new buckets of a change that the maps take.
+        let set = |actions: &mut Actions, next_hop, action: &Action| {
+            let written = actions.set(NextHop(next_hop), action).unwrap().expect("it changes");
+            let buckets = written.buckets.clone();
+            actions.settle(written, true);
+            buckets
+        };
+        assert_eq!(set(&mut actions, 3, &legs(&[5, 6])), 0..2);
         assert_eq!((actions.words(), actions.buckets()), (&[0, 0, 0, 2 << 30 | 1 << 26][..], &[5, 6][..]));
         assert_eq!(actions.set(NextHop(3), &legs(&[5, 6])).unwrap(), None, "nothing has changed");
         // The old buckets are read until a grace period has ended.
-        assert_eq!(actions.set(NextHop(3), &legs(&[6, 5])).unwrap().unwrap().buckets, 2..4);
-        assert_eq!(actions.set(NextHop(4), &legs(&[1, 2])).unwrap().unwrap().buckets, 4..6);
+        assert_eq!(set(&mut actions, 3, &legs(&[6, 5])), 2..4);
+        assert_eq!(set(&mut actions, 4, &legs(&[1, 2])), 4..6);
         actions.readers_passed();
         actions.readers_passed();
-        assert_eq!(actions.set(NextHop(5), &legs(&[7, 8])).unwrap().unwrap().buckets, 0..2);
+        // A change that the maps do not take leaves the buckets free, and those before in use.
+        let words = actions.words().to_vec();
+        let refused = actions.set(NextHop(4), &legs(&[7, 8])).unwrap().unwrap();
+        assert_eq!(refused.buckets, 0..2);
+        actions.settle(refused, false);
+        assert_eq!(actions.words(), words);
+        assert_eq!(set(&mut actions, 5, &legs(&[7, 8])), 0..2);
         // One leg needs no buckets, however many it has.
-        assert_eq!(actions.set(NextHop(3), &legs(&[9; 8])).unwrap().unwrap().buckets, 0..0);
+        assert_eq!(set(&mut actions, 3, &legs(&[9; 8])), 0..0);
         assert_eq!(actions.words()[3], 2 << 30 | 9);
-        assert!(actions.set(NextHop(1), &Action::Drop).unwrap().is_some());
+        assert_eq!(set(&mut actions, 1, &Action::Drop), 0..0);
         assert_eq!(actions.words()[1], 1 << 30);
         // What the kernel sends has adjacencies too, in buckets of its own.
         let by_kernel = Action::ByKernel([7, 8].map(AdjacencyId).to_vec());
-        assert_eq!(actions.set(NextHop(5), &by_kernel).unwrap().unwrap().buckets, 6..8);
+        assert_eq!(set(&mut actions, 5, &by_kernel), 6..8);
         assert_eq!(actions.words()[5], 3 << 30 | 1 << 26 | 6);
         assert_eq!(actions.set(NextHop(5), &by_kernel).unwrap(), None);
         for wrong in [&[][..], &[1, 2, 3], &[0; 512]] {
@@ -281,15 +324,19 @@ mod tests {
             mtu: 1500,
         };
         assert!(!adjacencies.is_settling(id));
-        assert!(adjacencies.set(id, resolved).unwrap());
-        assert!(!adjacencies.set(id, resolved).unwrap(), "nothing has changed");
+        assert!(adjacencies.set(id, resolved).unwrap().is_some());
+        assert!(adjacencies.set(id, resolved).unwrap().is_none(), "nothing has changed");
         let cell = adjacencies.cells()[1];
         assert_eq!((cell[0], cell[2..8].to_vec()), (1, vec![0; 6]), "the version that held is as it was");
         assert_eq!(cell[13], 9);
         let bytes: Vec<u8> = cell[8..13].iter().flat_map(|word| word.to_le_bytes()).collect();
         assert_eq!(bytes, [7, 0, 0, 0, 0xDC, 5, 100, 0x80, 10, 11, 12, 13, 14, 15, 1, 2, 3, 4, 5, 6]);
         assert!(!adjacencies.is_settling(id), "nobody knew it before");
-        assert!(adjacencies.set(id, Adjacency::Unresolved { routed: 9 }).unwrap());
+        let before = adjacencies.set(id, Adjacency::Unresolved { routed: 9 }).unwrap();
+        adjacencies.take_back(&before.unwrap());
+        assert_eq!((adjacencies.cells()[1], adjacencies.interfaces().count()), (cell, 1));
+        assert!(!adjacencies.is_settling(id), "the maps did not take the change");
+        assert!(adjacencies.set(id, Adjacency::Unresolved { routed: 9 }).unwrap().is_some());
         assert_eq!((adjacencies.cells()[1][0], adjacencies.interfaces().count()), (0, 0));
         assert_eq!(adjacencies.cells()[1][2..8], [0, 0, 0, 0, 0, 9], "sources may come by its interface");
         assert!(adjacencies.is_settling(id));

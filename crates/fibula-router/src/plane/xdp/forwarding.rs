@@ -10,43 +10,42 @@ use std::net::Ipv4Addr;
 
 impl Plane for Xdp {
     fn set_adjacency(&mut self, id: AdjacencyId, adjacency: Adjacency) -> Result<(), Error> {
-        self.wanted.insert(id, adjacency);
-        let adjacency = self.sendable(adjacency);
+        let sendable = self.sendable(adjacency);
         if self.generation.is_some() && self.adjacencies.is_settling(id) {
             self.grace_period()?;
         }
-        if !self.adjacencies.set(id, adjacency)? {
-            return Ok(());
+        if let Some(before) = self.adjacencies.set(id, sendable)? {
+            let written = self.write_adjacency(id, sendable);
+            if written.is_err() {
+                self.adjacencies.take_back(&before);
+            }
+            written?;
         }
-        let Some(generation) = &mut self.generation else { return Ok(()) };
-        let interface = match adjacency {
-            Adjacency::Resolved { interface, .. } => Some(interface),
-            Adjacency::Unresolved { .. } => None,
-        };
-        let fitted = generation.write_adjacency(&self.adjacencies, id, interface)?;
-        self.grow_unless(fitted)
+        self.wanted.insert(id, adjacency);
+        Ok(())
     }
 
     fn set_action(&mut self, next_hop: NextHop, action: &Action) -> Result<(), Error> {
         let Some(written) = self.actions.set(next_hop, action)? else { return Ok(()) };
-        let Some(generation) = &self.generation else { return Ok(()) };
-        let fitted = generation.write_action(&self.actions, &written);
-        self.grow_unless(fitted)
+        let fitted = self.generation.as_ref().is_none_or(|it| it.write_action(&self.actions, &written));
+        let taken = self.grow_unless(fitted);
+        self.actions.settle(written, taken.is_ok());
+        taken
     }
 
     fn apply(&mut self, table: u32, routes: Routes<'_>) -> Result<(), Error> {
         self.add_table(table)?;
-        let (is_ipv4, patch) = match routes {
-            Routes::V4(rib, deltas) => (true, self.ipv4.apply(table, rib, deltas)?),
-            Routes::V6(rib, deltas) => (false, self.ipv6.apply(table, rib, deltas)?),
-        };
-        let Some(generation) = &mut self.generation else {
-            // No packet meets the tables yet.
-            self.readers_passed();
-            return Ok(());
-        };
-        let fitted = patch.is_some_and(|patch| generation.apply(is_ipv4, table, &patch));
-        self.grow_unless(fitted)?;
+        let applied = self.apply_routes(table, routes);
+        if applied.is_err() {
+            let taken_back = match routes {
+                Routes::V4(rib, deltas) => self.ipv4.take_back(table, rib, deltas),
+                Routes::V6(rib, deltas) => self.ipv6.take_back(table, rib, deltas),
+            };
+            if let Err(error) = taken_back {
+                tracing::error!("table {table} has routes that were refused: {error}");
+            }
+        }
+        applied?;
         if let Err(error) = self.reclaim() {
             // The change is made. What was replaced goes on waiting.
             tracing::error!("{error}");
@@ -60,13 +59,19 @@ impl Plane for Xdp {
     }
 
     fn set_rules(&mut self, interface: u32, rules: Rules) -> Result<(), Error> {
-        self.rules.insert(interface, rules);
-        let Some(generation) = &mut self.generation else { return Ok(()) };
-        if rules.reverse_path != ReversePath::Off && !generation.checks_sources {
-            return self.switch();
+        let before = self.rules.insert(interface, rules);
+        let Some(generation) = &self.generation else { return Ok(()) };
+        if rules.reverse_path == ReversePath::Off || generation.checks_sources {
+            let of_it = self.interfaces.iter().filter(|it| it.routed == interface && it.index > 0);
+            of_it.into_iter().for_each(|it| generation.write_interface(it, &self.ids, rules));
+            return Ok(());
         }
-        let of_it = self.interfaces.iter().filter(|it| it.routed == interface && it.index > 0);
-        of_it.into_iter().try_for_each(|it| generation.write_interface(it, &self.ids, rules))
+        let taken = self.switch();
+        if taken.is_err() {
+            self.rules.remove(&interface);
+            self.rules.extend(before.map(|before| (interface, before)));
+        }
+        taken
     }
 
     fn grace_period(&mut self) -> Result<(), Error> {

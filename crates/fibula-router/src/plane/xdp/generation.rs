@@ -8,6 +8,7 @@
 use super::actions::{Actions, Adjacencies, Written};
 use super::cells::{CELL, CELL_WORDS, Cells};
 use super::ecmp::Ecmp;
+use super::faults;
 use super::filters::Filters;
 use super::grace::Grace;
 use super::interfaces::Interface;
@@ -22,6 +23,8 @@ use aya::{Ebpf, EbpfLoader};
 use fibula_image::table::{PARTS, Patch};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
+#[cfg(test)]
+use std::ops::Range;
 use std::path::PathBuf;
 
 /// The maps whose counts outlive a generation.
@@ -112,6 +115,8 @@ pub(super) struct Generation {
     pub(super) grace: Grace,
     /// The interfaces that packets can be redirected to have lower indices.
     devices: u32,
+    /// Where each VLAN is among the interfaces: behind the devices.
+    vlans: BTreeMap<[u32; 2], u32>,
     /// Whether the program looks at sources.
     pub(super) checks_sources: bool,
     /// Where the program puts samples.
@@ -121,16 +126,20 @@ pub(super) struct Generation {
 impl Generation {
     /// Creates the maps and fills them. No program is loaded yet.
     pub(super) fn new(source: &Source, contents: Contents<'_>) -> Result<Self, Error> {
+        faults::call("load the XDP program")?;
         let (ipv4, ipv6) = (contents.ipv4.regions(contents.ids)?, contents.ipv6.regions(contents.ids)?);
         let sent_by = contents.adjacencies.interfaces();
         let greatest = contents.interfaces.iter().map(|interface| interface.index).chain(sent_by).max();
         let devices = (greatest.unwrap_or_default() + 64).next_power_of_two();
         let words = |words: usize| (words.div_ceil(CELL_WORDS)) as u32;
+        let vlans: BTreeMap<[u32; 2], u32> =
+            contents.interfaces.iter().filter_map(Interface::vlan).zip(devices..).collect();
+        let places = devices as usize + vlans.len();
         let sizes = [
             ("actions", words(with_room(contents.actions.words().len()))),
             ("buckets", words(with_room(contents.actions.buckets().len()))),
             ("adjacencies", with_room(contents.adjacencies.cells().len()) as u32),
-            ("interfaces", words(devices as usize * INTERFACE_WORDS)),
+            ("interfaces", words(places * INTERFACE_WORDS)),
             ("ours", words(own::WORDS)),
         ];
         let filters = contents.filters.sizes();
@@ -139,9 +148,8 @@ impl Generation {
             loader.map_max_entries(name, size);
         }
         loader.map_max_entries("devices", devices);
-        let vlans = contents.interfaces.iter().filter(|interface| interface.vlan().is_some()).count() as u32;
-        loader.map_max_entries("vlans", vlans.max(1));
-        let has_vlans = u32::from(vlans > 0);
+        loader.map_max_entries("vlans", (vlans.len() as u32).max(1));
+        let has_vlans = u32::from(!vlans.is_empty());
         loader.override_global("has_vlans", &has_vlans, true);
         let checks_sources = contents.interfaces.iter().any(|interface| interface.urpf != ReversePath::Off)
             || contents.rules.values().any(|rules| rules.reverse_path != ReversePath::Off);
@@ -189,6 +197,7 @@ impl Generation {
             ours: ours?,
             grace,
             devices,
+            vlans,
             checks_sources,
             samples,
             ebpf,
@@ -201,15 +210,24 @@ impl Generation {
         contents.filters.fill(&sets, &mapped(&generation.ebpf, fields, field_count)?);
         generation.ours.store(0, contents.own.words());
         tunnels::fill(&mut generation, contents.tunnels)?;
+        generation.fill_vlans()?;
         for interface in contents.adjacencies.interfaces().collect::<BTreeSet<_>>() {
             generation.add_device(interface)?;
         }
         // Others are not there at the moment.
         for interface in contents.interfaces.iter().filter(|interface| interface.index > 0) {
             let rules = contents.rules.get(&interface.routed).copied().unwrap_or_default();
-            generation.write_interface(interface, contents.ids, rules)?;
+            generation.write_interface(interface, contents.ids, rules);
         }
         Ok(generation)
+    }
+
+    /// Tells the program where VLANs are.
+    fn fill_vlans(&mut self) -> Result<(), Error> {
+        let failed = |error: aya::maps::MapError| Error::of_chain("write a VLAN", &error);
+        let vlans = self.vlans.clone();
+        let mut map = HashMap::<_, [u32; 2], u32>::try_from(self.map_mut("vlans")).map_err(failed)?;
+        vlans.iter().try_for_each(|(key, place)| map.insert(key, place, 0)).map_err(failed)
     }
 
     /// Loads a program into the kernel, once, and returns it.
@@ -220,6 +238,7 @@ impl Generation {
         let program = self.ebpf.program_mut(name).expect("the object has this program");
         let program: &mut Xdp = program.try_into().map_err(|error| failed(&error))?;
         if program.fd().is_err() {
+            faults::call("load the XDP program")?;
             program.load().map_err(|error| failed(&error))?;
         }
         Ok(program)
@@ -266,24 +285,17 @@ impl Generation {
 
     /// Writes what the program reads of an interface. The ids are those of the tables, in the order
     /// in which they are stored.
-    pub(super) fn write_interface(
-        &mut self,
-        interface: &Interface,
-        ids: &[u32],
-        rules: Rules,
-    ) -> Result<(), Error> {
+    pub(super) fn write_interface(&self, interface: &Interface, ids: &[u32], rules: Rules) {
         let place = ids.iter().position(|id| *id == interface.table);
         let words = interface.words(place.expect("each interface's table has been added") as u32, rules);
-        if let Some(key) = interface.vlan() {
-            let failed = |error: aya::maps::MapError| Error::of_chain("write a VLAN", &error);
-            let vlans = HashMap::<_, [u32; 2], [u32; INTERFACE_WORDS]>::try_from(self.map_mut("vlans"));
-            return vlans.and_then(|mut vlans| vlans.insert(key, words, 0)).map_err(failed);
-        }
+        let place = match interface.vlan() {
+            Some(key) => self.vlans.get(&key).copied(),
+            None => Some(interface.index).filter(|&index| index < self.devices),
+        };
         // One that has come since is in the next generation.
-        if interface.index < self.devices {
-            self.interfaces.store(interface.index as usize * INTERFACE_WORDS, words.into_iter());
+        if let Some(place) = place {
+            self.interfaces.store(place as usize * INTERFACE_WORDS, words.into_iter());
         }
-        Ok(())
     }
 
     /// Writes an adjacency. Returns whether it fitted.
@@ -324,6 +336,7 @@ impl Generation {
     /// go to the kernel.
     pub(super) fn add_device(&mut self, interface: u32) -> Result<(), Error> {
         let what = || format!("redirect packets to interface {interface}");
+        faults::call("redirect packets")?;
         let devices = DevMap::try_from(self.map_mut("devices")).map(|mut devices| {
             devices.set(interface, interface, None, 0).map_err(|error| Error::of_chain(what(), &error))
         });
@@ -335,6 +348,36 @@ impl Generation {
             }
             other => other,
         }
+    }
+}
+
+#[cfg(test)]
+impl Generation {
+    /// Returns the names of the maps whose bytes are not what they are filled with.
+    pub(super) fn differences(&self, contents: Contents<'_>) -> Vec<&'static str> {
+        let begins = |cells: &Cells, words: &[u32]| cells.load(words.len()) == words;
+        let run = |&word: &u32| super::actions::run_of(word).unwrap_or_default();
+        let buckets = self.buckets.load(contents.actions.buckets().len());
+        let are_buckets = |run: Range<usize>| buckets[run.clone()] == contents.actions.buckets()[run];
+        let rules =
+            |interface: &Interface| contents.rules.get(&interface.routed).copied().unwrap_or_default();
+        let is_interface = |interface: &Interface| {
+            let place = interface.vlan().map_or(interface.index, |key| self.vlans[&key]) as usize;
+            let table = contents.ids.iter().position(|id| *id == interface.table).unwrap();
+            let words = interface.words(table as u32, rules(interface));
+            self.interfaces.load((place + 1) * INTERFACE_WORDS)[place * INTERFACE_WORDS..] == words
+        };
+        let own: Vec<u32> = contents.own.words().collect();
+        let found = [
+            ("actions", begins(&self.actions, contents.actions.words())),
+            ("buckets", contents.actions.words().iter().map(run).all(are_buckets)),
+            ("adjacencies", begins(&self.adjacencies, contents.adjacencies.cells().as_flattened())),
+            ("interfaces", contents.interfaces.iter().all(is_interface)),
+            ("ours", begins(&self.ours, &own)),
+            ("tables of IPv4", contents.ipv4.are_in(&self.ipv4.regions, &self.ipv4.maps)),
+            ("tables of IPv6", contents.ipv6.are_in(&self.ipv6.regions, &self.ipv6.maps)),
+        ];
+        found.into_iter().filter(|found| !found.1).map(|found| found.0).collect()
     }
 }
 

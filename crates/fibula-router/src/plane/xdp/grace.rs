@@ -1,5 +1,6 @@
 //! [`Grace`]: a thread that waits for grace periods, so that changes go on meanwhile.
 
+use super::faults;
 use crate::Error;
 use aya::maps::{Array, ArrayOfMaps, Map, MapData};
 use std::io;
@@ -60,6 +61,7 @@ impl Grace {
     /// # Errors
     /// If the kernel fails.
     pub(super) fn wait(&mut self) -> Result<(), Error> {
+        faults::call(WHAT)?;
         if self.is_under_way {
             // It began too early.
             self.end()?;

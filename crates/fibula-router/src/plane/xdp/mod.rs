@@ -31,6 +31,11 @@
 //! link is switched to it by one call. A process that takes over from another one does the same.
 //! See `generation.rs` and `pins.rs`.
 //!
+//! # Refused steps
+//! A step changes what this process knows, then the maps. If the kernel refuses, what is known goes
+//! back to what it was. So the same step told again is a change again, and one that is not told
+//! again is in no later generation.
+//!
 //! # Limits
 //! 2^26 next hops, adjacencies and buckets; 255 interfaces that packets come in by; next hops from
 //! 65,536 on are not counted.
@@ -42,6 +47,7 @@ mod counters;
 mod drivers;
 mod ecmp;
 mod errors;
+mod faults;
 mod filters;
 mod forwarding;
 mod generation;
@@ -50,6 +56,8 @@ mod interfaces;
 mod own;
 mod pins;
 mod probe;
+#[cfg(test)]
+mod refused;
 pub mod sockets;
 pub mod study;
 mod tables;
@@ -62,7 +70,7 @@ pub use ecmp::{Ecmp, Hashed};
 pub use probe::{Probe, Verdict};
 pub use tunnels::Tunnel;
 
-use super::{Adjacency, AdjacencyId, Plane, ReversePath, Rules};
+use super::{Adjacency, AdjacencyId, Plane, ReversePath, Routes, Rules};
 use crate::Error;
 use crate::acl::Acl;
 use crate::feed::kernel;
@@ -75,7 +83,7 @@ use generation::{COUNTERS, Contents, Generation, OF_LINES, Source};
 use interfaces::Interface;
 use own::Own;
 use pins::Pins;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::fs::File;
 use tables::Tables;
@@ -193,6 +201,8 @@ pub struct Xdp {
     /// What the control told of each adjacency, and the longest packet that each interface sends.
     wanted: BTreeMap<AdjacencyId, Adjacency>,
     senders: BTreeMap<u32, u16>,
+    /// Adjacencies of interfaces that send otherwise now, until what forwards has it.
+    unfollowed: BTreeSet<AdjacencyId>,
     /// What forwards, once the plane has been started.
     generation: Option<Generation>,
     /// How many there have been.
@@ -264,6 +274,7 @@ impl Xdp {
             filters,
             wanted: BTreeMap::new(),
             senders: BTreeMap::new(),
+            unfollowed: BTreeSet::new(),
             lock,
         };
         plane.add_filters()?;
@@ -337,9 +348,9 @@ impl Xdp {
         Ok(())
     }
 
-    /// Loads a new generation with all there is, without showing it to packets.
-    fn load(&self) -> Result<Generation, Error> {
-        let contents = Contents {
+    /// Returns all that a generation is filled with.
+    fn contents(&self) -> Contents<'_> {
+        Contents {
             ipv4: &self.ipv4,
             ipv6: &self.ipv6,
             actions: &self.actions,
@@ -352,8 +363,12 @@ impl Xdp {
             ecmp: self.options.ecmp,
             tunnels: &self.options.tunnels,
             ids: &self.ids,
-        };
-        Generation::new(&self.source, contents)
+        }
+    }
+
+    /// Loads a new generation with all there is, without showing it to packets.
+    fn load(&self) -> Result<Generation, Error> {
+        Generation::new(&self.source, self.contents())
     }
 
     /// Replaces the generation that forwards by a new one, on all interfaces or on none.
@@ -381,11 +396,14 @@ impl Xdp {
             }
         }
         let old = self.generation.replace(new);
-        if let Some(old) = old {
-            self.filters.carry(old.map(OF_LINES))?;
-        }
         self.are_stale = false;
         self.generations += 1;
+        if let Some(old) = old
+            && let Err(error) = self.filters.carry(old.map(OF_LINES))
+        {
+            // Packets meet the new generation. Only what lines counted is lost.
+            tracing::error!("{error}");
+        }
         Ok(())
     }
 
@@ -411,6 +429,32 @@ impl Xdp {
         self.ipv4.readers_passed();
         self.ipv6.readers_passed();
         self.actions.readers_passed();
+    }
+
+    /// Writes an adjacency to what forwards.
+    fn write_adjacency(&mut self, id: AdjacencyId, adjacency: Adjacency) -> Result<(), Error> {
+        let Some(generation) = &mut self.generation else { return Ok(()) };
+        let interface = match adjacency {
+            Adjacency::Resolved { interface, .. } => Some(interface),
+            Adjacency::Unresolved { .. } => None,
+        };
+        let fitted = generation.write_adjacency(&self.adjacencies, id, interface)?;
+        self.grow_unless(fitted)
+    }
+
+    /// Applies changes of a table, also to what forwards.
+    fn apply_routes(&mut self, table: u32, routes: Routes<'_>) -> Result<(), Error> {
+        let (is_ipv4, patch) = match routes {
+            Routes::V4(rib, deltas) => (true, self.ipv4.apply(table, rib, deltas)?),
+            Routes::V6(rib, deltas) => (false, self.ipv6.apply(table, rib, deltas)?),
+        };
+        let Some(generation) = &mut self.generation else {
+            // No packet meets the tables yet.
+            self.readers_passed();
+            return Ok(());
+        };
+        let fitted = patch.is_some_and(|patch| generation.apply(is_ipv4, table, &patch));
+        self.grow_unless(fitted)
     }
 
     /// Switches to a new generation if a plane that forwards could not hold a change.

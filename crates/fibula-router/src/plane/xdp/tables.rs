@@ -95,6 +95,17 @@ impl<A: Family> Tables<A> {
         }
     }
 
+    /// Sets a table back to what it was before changes that the maps did not take: else a later
+    /// generation would have them. It is compiled, since it may be of no use any more.
+    pub(super) fn take_back(&mut self, id: u32, rib: &Rib<A>, deltas: &[Delta<A>]) -> Result<(), Error> {
+        let mut before = rib.clone();
+        for delta in deltas.iter().rev() {
+            before.apply(delta.inverse().change());
+        }
+        let width = self.by_id.get(&id).map(|table| table.image().kernel().width());
+        self.compile(id, &before, width.unwrap_or(WidthBits::U8))
+    }
+
     /// Compiles a table at the narrowest width that holds its next hops, and at least `least`: a
     /// table that has once been wide is not made narrow again.
     fn compile(&mut self, id: u32, rib: &Rib<A>, least: WidthBits) -> Result<(), Error> {
@@ -145,6 +156,26 @@ impl<A: Family> Tables<A> {
                 region.write(maps, part, 0, bytes);
             }
         }
+    }
+}
+
+#[cfg(test)]
+impl<A: Family> Tables<A> {
+    /// Returns whether the maps have the bytes of all tables.
+    pub(super) fn are_in(&self, regions: &Regions, maps: &[Option<Cells>; PARTS]) -> bool {
+        let is_there = |(id, region): (&u32, &Region)| {
+            let parts = self.by_id[id].image().parts();
+            (0..PARTS).all(|part| {
+                let Some(map) = &maps[part] else { return true };
+                let bytes = widened(parts[part], region.answer, region.answer * region.scale(part));
+                let first = region.first[part] as usize * CELL / 4;
+                map.load(first + bytes.len() / 4)[first..]
+                    .iter()
+                    .copied()
+                    .eq(region.shift.words(part, &bytes))
+            })
+        };
+        regions.by_id.len() == self.by_id.len() && regions.by_id.iter().all(is_there)
     }
 }
 

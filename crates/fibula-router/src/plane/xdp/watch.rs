@@ -5,7 +5,7 @@ use super::drivers::longest_sent;
 use super::{Mode, Xdp, interfaces};
 use crate::Error;
 use crate::feed::kernel;
-use crate::plane::{Adjacency, AdjacencyId, Plane};
+use crate::plane::{Adjacency, Plane};
 use std::path::Path;
 
 impl Xdp {
@@ -92,8 +92,13 @@ impl Xdp {
             Adjacency::Resolved { interface, .. } => changed.contains(interface),
             Adjacency::Unresolved { .. } => false,
         };
-        let of_those: Vec<(AdjacencyId, Adjacency)> =
-            self.wanted.iter().filter(|(_, it)| is_of(it)).map(|(&id, &it)| (id, it)).collect();
-        of_those.into_iter().try_for_each(|(id, adjacency)| self.set_adjacency(id, adjacency))
+        self.unfollowed.extend(self.wanted.iter().filter(|(_, it)| is_of(it)).map(|(&id, _)| id));
+        while let Some(&id) = self.unfollowed.first() {
+            if let Some(&adjacency) = self.wanted.get(&id) {
+                self.set_adjacency(id, adjacency)?;
+            }
+            self.unfollowed.remove(&id);
+        }
+        Ok(())
     }
 }

@@ -40,8 +40,16 @@ fn empty<A: Address>(engine: &str) -> Result<Live<A>, Error> {
     Ok(Live::new(rib, [fib], settings)?)
 }
 
-/// Publishes changes at once.
+/// Publishes changes at once, or none of them.
 fn follow<A: Address>(live: &mut Live<A>, deltas: &[Delta<A>]) -> Result<(), Error> {
+    let published = publish(live, deltas);
+    if published.is_err() {
+        live.discard();
+    }
+    published
+}
+
+fn publish<A: Address>(live: &mut Live<A>, deltas: &[Delta<A>]) -> Result<(), Error> {
     for delta in deltas {
         let Delta { prefix, after, .. } = *delta;
         let change = if after.is_some() {
@@ -81,5 +89,38 @@ impl Lookups {
     pub(super) fn readers(&self, id: u32) -> Option<Readers> {
         let pair = self.by_id.get(&id)?;
         Some(Readers { ipv4: pair.ipv4.reader(0), ipv6: pair.ipv6.reader(0) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fibula::NextHop;
+
+    #[test]
+    fn what_is_refused_is_not_published_later() {
+        let rib = Rib::<u32>::new();
+        let fib = Fib::build("radix", &rib).unwrap();
+        let settings = Settings {
+            stuck_after: Duration::ZERO,
+            most_changes: usize::MAX,
+            longest_delay: NEVER,
+            ..Settings::default()
+        };
+        let mut live = Live::new(rib, [fib], settings).unwrap();
+        let mut slow = live.reader(0);
+        slow.guard();
+        let announced = |at: u32| Delta {
+            prefix: format!("10.0.{at}.0/24").parse().unwrap(),
+            before: NextHop::NONE,
+            after: NextHop(1),
+        };
+        // A reader that never rests holds tables up, until there is no room for another.
+        let refused = (0..200).find(|&at| follow(&mut live, &[announced(at)]).is_err());
+        let refused = announced(refused.expect("the reader holds it up"));
+        slow.rest();
+        follow(&mut live, &[announced(250)]).unwrap();
+        assert!(live.rib().longest_match(refused.prefix.first()).is_none());
+        assert!(live.rib().longest_match(announced(250).prefix.first()).is_some());
     }
 }
