@@ -12,7 +12,7 @@ use crossing::{
     under_traffic,
 };
 use fibula_router::plane::Plane;
-use fibula_router::plane::xdp::{Mode, Reason, Xdp};
+use fibula_router::plane::xdp::{Attachment, Mode, Options, Reason, Xdp};
 use std::io::{BufRead, BufReader};
 use std::mem::ManuallyDrop;
 use std::process::{Child, Command, Stdio};
@@ -68,6 +68,45 @@ fn changes_in_place_and_new_generations_lose_no_packet_and_misdirect_none() {
         change_under_traffic(&lab, &mut router);
         lab.detach();
     });
+}
+
+#[test]
+fn a_plane_of_another_network_namespace_is_not_taken_over() {
+    let Some(lab) = Lab::new("owned") else { return };
+    drop(started(&lab, Mode::Native));
+    let programs = lab.ip("r", "-d link show r0");
+    let open = |end, interface: &str| {
+        let options = Options::new(lab.name(), vec![Attachment::of(interface)], Mode::Generic);
+        lab.inside(end, || Xdp::open(options).map(drop).map_err(|error| error.to_string()))
+    };
+    let error = open("s", "lo").unwrap_err();
+    let expected = "its program runs in another network namespace: choose another `name`, or detach it";
+    assert!(error.ends_with(expected), "{error}");
+    assert_eq!(lab.ip("r", "-d link show r0"), programs, "r0 runs what it ran");
+    assert_eq!(open("r", "r0"), Ok(()));
+    // Once its interfaces are gone, nobody needs it.
+    for interface in ["r0", "r1", "r2"] {
+        lab.ip("r", &format!("link del {interface}"));
+    }
+    assert_eq!(open("s", "lo"), Ok(()));
+    lab.detach();
+}
+
+#[test]
+fn an_interface_that_went_to_another_namespace_is_let_alone() {
+    let Some(lab) = Lab::new("moved") else { return };
+    let mut router = started(&lab, Mode::Native);
+    let index = lab.index("r", "r2");
+    lab.ip("r", &format!("link set r2 netns {}", lab.end("c")));
+    let program = lab.ip("c", "-d link show r2");
+    assert!(program.contains("prog/xdp"), "it took the program along: {program}");
+    // Another interface has its name and its index.
+    lab.ip("r", &format!("link add name r2 index {index} type veth peer name x2"));
+    lab.ip("r", "link set r2 up");
+    lab.inside("r", || router.plane.watch());
+    let links = lab.ip("r", "-d link show r2");
+    assert!(links.contains("prog/xdp"), "{links}");
+    lab.inside("r", || lab.detach());
 }
 
 /// Set in a process that is to be a router in this lab until it is killed.

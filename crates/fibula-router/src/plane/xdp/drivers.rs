@@ -11,6 +11,7 @@ use netlink_packet_route::link::{InfoKind, LinkAttribute, LinkInfo, LinkMessage,
 use rustix::io::Errno;
 use rustix::net::netlink::{GENERIC, SocketAddrNetlink};
 use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType};
+use std::collections::BTreeSet;
 use std::os::fd::{AsFd, OwnedFd};
 
 /// The message that asks for a family's number, its version, and its attributes.
@@ -75,6 +76,13 @@ struct Known {
     peer: Option<u32>,
     namespace: Option<i32>,
     has_program: bool,
+    /// The ids of the XDP programs that run on it, in whatever mode.
+    programs: BTreeSet<u32>,
+}
+
+/// Returns the ids of the XDP programs that run on an interface; none if it is not there.
+pub(super) fn programs(interface: u32) -> BTreeSet<u32> {
+    link(interface, None).map(|known| known.programs).unwrap_or_default()
 }
 
 /// Asks for a link, in another network namespace if one is given.
@@ -111,6 +119,14 @@ fn link(index: u32, namespace: Option<i32>) -> Result<Known, Errno> {
             LinkAttribute::Xdp(xdp) => {
                 let is_there =
                     |attached: &XdpAttached| matches!(attached, XdpAttached::Driver | XdpAttached::Multiple);
+                let ids = xdp.iter().filter_map(|each| match each {
+                    LinkXdp::ProgId(id)
+                    | LinkXdp::DrvProgId(id)
+                    | LinkXdp::SkbProgId(id)
+                    | LinkXdp::HwProgId(id) => Some(*id),
+                    _ => None,
+                });
+                known.programs.extend(ids);
                 known.has_program =
                     xdp.iter().any(|each| matches!(each, LinkXdp::Attached(attached) if is_there(attached)));
             }

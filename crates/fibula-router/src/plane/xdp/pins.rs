@@ -6,15 +6,21 @@
 //! /sys/fs/bpf/fibula/NAME/of_ports              packets by interface and reason
 //! /sys/fs/bpf/fibula/NAME/of_next_hops          packets by next hop
 //! /sys/fs/bpf/fibula/NAME/routes                a symbolic link: the number of routes
+//! /sys/fs/bpf/fibula/NAME/namespace             the same: the network namespace of the interfaces
 //! ```
+//! The file system is of all network namespaces, and so are its names. A link of another namespace,
+//! or of an interface that has gone there, is never switched: the interface that its name says must
+//! run its program here.
+//!
 //! The process keeps no file descriptor of a link. So the program stays attached until its file is
 //! removed, whether or not the process lives.
 
 use super::Mode;
+use super::drivers::programs;
 use super::interfaces::Interface;
 use crate::Error;
 use aya::programs::Xdp;
-use aya::programs::links::{FdLink, PinnedLink};
+use aya::programs::links::{FdLink, LinkInfo, PinnedLink};
 use aya::programs::xdp::{XdpLink, XdpMode};
 use fibula::ErrorKind;
 use rustix::fs::FlockOperation;
@@ -25,8 +31,9 @@ use std::path::{Path, PathBuf};
 /// The type of a BPF file system.
 const BPF_MAGIC: rustix::fs::FsWord = 0xcafe_4a11;
 
-/// The name of the symbolic link whose target is the number of routes.
+/// The names of the symbolic links whose targets are the number of routes, and the network namespace.
 const ROUTES: &str = "routes";
+const NAMESPACE: &str = "namespace";
 
 /// How often the folder of a plane is emptied until it can be removed.
 const REMOVALS: u32 = 10;
@@ -48,6 +55,52 @@ pub(super) struct Link {
     /// The index of its counters.
     pub(super) port: u16,
     path: PathBuf,
+}
+
+impl Link {
+    /// Opens it.
+    fn open(&self) -> Result<FdLink, Error> {
+        let pinned = PinnedLink::from_pin(&self.path);
+        pinned.map(FdLink::from).map_err(|error| self.failed("open", &error))
+    }
+
+    /// Returns what the kernel tells of it.
+    fn info(&self, link: &FdLink) -> Result<LinkInfo, Error> {
+        link.info().map_err(|error| self.failed("read", &error))
+    }
+
+    fn failed(&self, what: &str, error: &(dyn std::error::Error + 'static)) -> Error {
+        Error::of_chain(format!("{what} {}", self.path.display()), error)
+    }
+
+    /// Returns whether it runs its program on its interface in this network namespace.
+    fn is_here(&self, link: &FdLink) -> Result<bool, Error> {
+        Ok(programs(self.interface).contains(&self.info(link)?.program_id()))
+    }
+
+    /// Returns whether it has an interface still, in whatever namespace. The kernel tells that of
+    /// the descriptors of a process.
+    fn is_alive(&self, link: &FdLink) -> Result<bool, Error> {
+        let id = self.info(link)?.id().to_string();
+        let failed = |error| Error::io("list /proc/self/fdinfo", error);
+        let of = |text: &str, name: &str| {
+            Some(text.lines().find_map(|line| line.strip_prefix(name))?.trim().to_owned())
+        };
+        for entry in fs::read_dir("/proc/self/fdinfo").map_err(failed)? {
+            // A descriptor may have been closed since.
+            let text = entry.and_then(|entry| fs::read_to_string(entry.path())).unwrap_or_default();
+            if of(&text, "link_id:").is_some_and(|of| of == id) {
+                return Ok(of(&text, "ifindex:").is_none_or(|index| index != "0"));
+            }
+        }
+        Ok(true)
+    }
+}
+
+/// Returns the name of this thread's network namespace.
+fn namespace() -> Result<PathBuf, Error> {
+    let path = "/proc/thread-self/ns/net";
+    fs::read_link(path).map_err(|error| Error::io(format!("read {path}"), error))
 }
 
 impl Pins {
@@ -87,7 +140,7 @@ impl Pins {
         fs::create_dir_all(&self.folder).map_err(failed)?;
         let folder = File::open(&self.folder).map_err(failed)?;
         match rustix::fs::flock(&folder, FlockOperation::NonBlockingLockExclusive) {
-            Ok(()) => Ok(folder),
+            Ok(()) => self.own().map(|()| folder),
             Err(Errno::AGAIN) => {
                 let text = "another process has the plane of this name: stop it, or choose another name";
                 Err(Self::failed("lock", &self.folder, std::io::Error::other(text)))
@@ -96,17 +149,47 @@ impl Pins {
         }
     }
 
-    /// Keeps a number of routes, as what a symbolic link names: the file system has no other files.
-    pub(super) fn remember(&self, routes: usize) -> Result<(), Error> {
-        let path = self.folder.join(ROUTES);
-        if self.remembered() == routes {
+    /// Makes the pins those of this network namespace.
+    ///
+    /// # Errors
+    /// If they are of another one where the program still runs.
+    fn own(&self) -> Result<(), Error> {
+        let (here, path) = (namespace()?, self.folder.join(NAMESPACE));
+        if fs::read_link(&path).is_ok_and(|kept| kept == here) {
             return Ok(());
         }
+        if let Some(wrong) = self.of_another()? {
+            return Err(Self::failed("take over", &self.folder, std::io::Error::other(wrong)));
+        }
+        self.keep(NAMESPACE, &here)
+    }
+
+    /// Returns what is wrong if the program runs on an interface of another network namespace.
+    fn of_another(&self) -> Result<Option<String>, Error> {
+        for pinned in self.links()? {
+            let link = pinned.open()?;
+            if pinned.is_alive(&link)? && !pinned.is_here(&link)? {
+                let text =
+                    "its program runs in another network namespace: choose another `name`, or detach it";
+                return Ok(Some(text.into()));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Keeps a text, as what a symbolic link names: the file system has no other files.
+    fn keep(&self, name: &str, text: &Path) -> Result<(), Error> {
+        let path = self.folder.join(name);
         let failed = |error| Self::failed("write", &path, error);
         match fs::remove_file(&path) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(failed(error)),
-            _ => std::os::unix::fs::symlink(routes.to_string(), &path).map_err(failed),
+            _ => std::os::unix::fs::symlink(text, &path).map_err(failed),
         }
+    }
+
+    /// Keeps a number of routes.
+    pub(super) fn remember(&self, routes: usize) -> Result<(), Error> {
+        if self.remembered() == routes { Ok(()) } else { self.keep(ROUTES, Path::new(&routes.to_string())) }
     }
 
     /// Returns the number of routes that was kept; 0 if none was.
@@ -142,20 +225,20 @@ impl Pins {
         if interface.index == 0 {
             return Ok(());
         }
-        let path = self.folder.join(format!("link-{}-{}", interface.index, interface.port));
+        let (index, port) = (interface.index, interface.port);
+        let path = self.folder.join(format!("link-{index}-{port}"));
         let what = || format!("attach to {} in {mode} mode", interface.name);
         let failed = |error: &(dyn std::error::Error + 'static)| Error::of_chain(what(), error);
         if path.exists() {
-            let pinned = PinnedLink::from_pin(&path).map_err(|error| failed(&error))?;
-            let link = XdpLink::try_from(FdLink::from(pinned)).map_err(|error| failed(&error))?;
-            match program.attach_to_link(link).map_err(|error| failed(&error)) {
-                Ok(id) => return program.take_link(id).map(drop).map_err(|error| failed(&error)),
-                // The interface of this link is gone, and another one has its index.
-                Err(Error::System { error, .. }) if error.raw_os_error() == Some(libc::ENOLINK) => {
-                    fs::remove_file(&path).map_err(|error| Self::failed("remove", &path, error))?;
-                }
-                Err(error) => return Err(error),
+            let pinned = Link { interface: index, port, path: path.clone() };
+            let link = pinned.open()?;
+            if pinned.is_here(&link)? {
+                let link = XdpLink::try_from(link).map_err(|error| failed(&error))?;
+                let switched = program.attach_to_link(link).and_then(|id| program.take_link(id));
+                return switched.map(drop).map_err(|error| failed(&error));
             }
+            // The interface of this link is gone, and another one has its index.
+            fs::remove_file(&path).map_err(|error| Self::failed("remove", &path, error))?;
         }
         let mode = match mode {
             Mode::Native => XdpMode::Driver,
@@ -195,7 +278,7 @@ impl Pins {
 
     fn remove_once(&self) -> Result<(), Error> {
         self.detach_all_but(&[])?;
-        for name in super::generation::COUNTERS.into_iter().chain([ROUTES]) {
+        for name in super::generation::COUNTERS.into_iter().chain([ROUTES, NAMESPACE]) {
             let path = self.folder.join(name);
             match fs::remove_file(&path) {
                 Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
