@@ -260,6 +260,19 @@ impl Adjacencies {
         None
     }
 
+    /// Returns whether any neighbour is reached as an adjacency says. O(neighbours).
+    pub(crate) fn is_there(&self, adjacency: &Adjacency) -> bool {
+        let told = |adjacency: &Adjacency| match *adjacency {
+            Adjacency::Resolved { interface, routed, source, destination, vlan, .. } => {
+                Some((interface, routed, source, destination, vlan))
+            }
+            Adjacency::Unresolved { .. } => None,
+        };
+        self.neighbours().any(|(interface, address)| {
+            self.find(interface, Some(address)).is_some_and(|now| told(&now) == told(adjacency))
+        })
+    }
+
     /// Tells the plane what changed.
     pub(crate) fn tell(&mut self, plane: &mut impl Plane) -> Result<(), Error> {
         if std::mem::take(&mut self.have_links_changed) {

@@ -23,20 +23,25 @@ struct Router {
 
 impl Router {
     fn start(lab: &Lab, interfaces: &[&str]) -> Self {
+        let router = Self::begin(lab, interfaces, vec![Feed::Kernel]);
+        router.wait("it forwards", |status| status.forwarding);
+        router
+    }
+
+    /// Starts a router that forwards once all of these feeds are complete.
+    fn begin(lab: &Lab, interfaces: &[&str], feeds: Vec<Feed>) -> Self {
         let queue = Arc::new(Queue::<Control<Xdp>>::default());
         let thread = lab.inside("r", || {
             let interfaces = interfaces.iter().copied().map(Attachment::of);
             let options = Options::new(lab.name(), interfaces.collect(), Mode::Native);
-            let settings = Settings { feeds: vec![Feed::Kernel], ..Settings::default() };
+            let settings = Settings { feeds, ..Settings::default() };
             let control = Control::new(Xdp::open(options).unwrap(), settings);
             let filter = kernel::Filter { routes: true, tables: Vec::new(), protocols: Vec::new() };
             kernel::follow(filter, kernel::ROOM, Arc::clone(&queue)).unwrap();
             let queue = Arc::clone(&queue);
             thread::spawn(move || drop(run(control, &queue)))
         });
-        let router = Self { queue, thread: Some(thread) };
-        router.wait("it forwards", |status| status.forwarding);
-        router
+        Self { queue, thread: Some(thread) }
     }
 
     fn status(&self) -> Status {
@@ -251,5 +256,30 @@ fn packets_of_9000_bytes_cross_in_native_mode() {
     let [packets, bytes] = router.count("forwarded");
     assert!(bytes > 9000 * packets / 2, "{bytes} bytes in {packets} packets");
     drop(router);
+    lab.inside("r", || lab.detach());
+}
+
+#[test]
+fn a_router_that_waits_for_zebra_follows_the_neighbours_of_the_one_before() {
+    let Some(lab) = Lab::new("wait") else { return };
+    settle(&lab);
+    drop(Router::start(&lab, &["r0", "r1"]));
+    assert!(crosses(&lab), "what was left forwards");
+    let waiting = Router::begin(&lab, &["r0", "r1"], vec![Feed::Fpm, Feed::Kernel]);
+    let is_known =
+        |status: &Status| status.feeds.iter().any(|feed| feed.feed == Feed::Kernel && feed.complete);
+    waiting.wait("the kernel's links and neighbours are known", is_known);
+    assert!(crosses(&lab), "nothing has changed");
+    // From here on the kernel forwards too.
+    for interface in ["r0", "r1"] {
+        for family in ["-4", "-6"] {
+            lab.ip("r", &format!("{family} rule del iif {interface} priority 10"));
+        }
+    }
+    lab.ip("s", "link set s0 address 02:00:00:00:09:09");
+    assert!(!reaches(&lab, "10.64.0.9", 4, 5), "frames go to the MAC address that is no more");
+    lab.ip("r", "neigh replace 10.2.0.2 lladdr 02:00:00:00:09:09 dev r1 nud permanent");
+    assert!(crosses(&lab), "the kernel forwards what the plane left by it cannot");
+    assert!(!waiting.status().forwarding, "zebra is away");
     lab.inside("r", || lab.detach());
 }

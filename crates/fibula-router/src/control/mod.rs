@@ -221,6 +221,8 @@ impl<P: Plane> Control<P> {
             self.begin(*mark, now);
         }
         let have_links_changed = !batch.links.is_empty();
+        let have_ways_changed =
+            have_links_changed || !batch.stations.is_empty() || !batch.neighbours.is_empty();
         for (index, link) in batch.links.drain() {
             self.adjacencies.set_link(index, link);
         }
@@ -281,6 +283,11 @@ impl<P: Plane> Control<P> {
             neighbours.extend(self.sweep(session));
         }
         self.tables.follow_neighbours(&neighbours);
+        let knows_ways = self.feeds.get(&Feed::Kernel).is_some_and(|feed| feed.is_complete);
+        if !self.has_started && knows_ways && (have_ways_changed || !complete.is_empty()) {
+            let Self { plane, adjacencies, .. } = self;
+            plane.follow_inherited(&|adjacency| adjacencies.is_there(adjacency));
+        }
         self.counts.messages += batch.arrivals.iter().map(|arrival| arrival.1).sum::<u64>();
         self.counts.ignored += batch.ignored;
         self.counts.malformed += batch.malformed;

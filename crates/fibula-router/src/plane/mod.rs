@@ -188,6 +188,12 @@ pub trait Plane {
     /// If the kernel fails; whatever forwarded before goes on.
     fn start(&mut self) -> Result<(), crate::Error>;
 
+    /// Follows neighbours and links before the start, in what an earlier process left forwarding:
+    /// the kernel gets the packets of an adjacency that is not there any more.
+    fn follow_inherited(&mut self, is_there: &dyn Fn(&Adjacency) -> bool) {
+        let _ = is_there;
+    }
+
     /// Looks whether the plane is still attached to its interfaces, and attaches it again where it
     /// is not: an interface may go and come back under its name, or have another MAC address. Tells
     /// of each interface what is wrong; `None` where nothing is. A plane that was not started has

@@ -198,11 +198,11 @@ impl Adjacencies {
         let new = encoded(adjacency);
         let cell = &mut self.cells[index];
         let current = cell[0] as usize;
-        if cell[place(current)] == new {
+        if cell[version(current)] == new {
             return Ok(None);
         }
         let before = Before { index, cell: *cell, set_at: self.set_at[index] };
-        cell[place(1 - current)].copy_from_slice(&new);
+        cell[version(1 - current)].copy_from_slice(&new);
         cell[0] = 1 - cell[0];
         self.interfaces[index] = new[0];
         // No action names an adjacency before it is set, so no packet reads what it was until then.
@@ -213,7 +213,7 @@ impl Adjacencies {
     /// Sets an adjacency back to what it was: the maps did not take the change.
     pub(super) fn take_back(&mut self, before: &Before) {
         let Before { index, cell, set_at } = *before;
-        self.interfaces[index] = cell[place(cell[0] as usize)][0];
+        self.interfaces[index] = cell[version(cell[0] as usize)][0];
         (self.cells[index], self.set_at[index]) = (cell, set_at);
     }
 
@@ -233,13 +233,32 @@ impl Adjacencies {
     }
 }
 
-/// Returns the words of a version.
-fn place(version: usize) -> Range<usize> {
+/// Returns where the words of a version are in a cell.
+pub(super) fn version(version: usize) -> Range<usize> {
     let first = VERSIONS + version * VERSION_WORDS;
     first..first + VERSION_WORDS
 }
 
-fn encoded(adjacency: Adjacency) -> [u32; VERSION_WORDS] {
+/// Returns the adjacency of a version's words.
+pub(super) fn decoded(words: &[u32]) -> Adjacency {
+    let (interface, routed, tag) = (words[0], words[5], words[1] >> 16);
+    if interface == 0 {
+        return Adjacency::Unresolved { routed };
+    }
+    let [d0, d1, d2, d3] = words[2].to_le_bytes();
+    let [d4, d5, s0, s1] = words[3].to_le_bytes();
+    let [s2, s3, s4, s5] = words[4].to_le_bytes();
+    Adjacency::Resolved {
+        interface,
+        routed,
+        source: [s0, s1, s2, s3, s4, s5],
+        destination: [d0, d1, d2, d3, d4, d5],
+        vlan: (tag & VLAN != 0).then_some(tag as u16 & 0xFFF),
+        mtu: words[1] as u16,
+    }
+}
+
+pub(super) fn encoded(adjacency: Adjacency) -> [u32; VERSION_WORDS] {
     let (interface, routed, source, destination, vlan, mtu) = match adjacency {
         Adjacency::Unresolved { routed } => return [0, 0, 0, 0, 0, routed],
         Adjacency::Resolved { interface, routed, source, destination, vlan, mtu } => {
@@ -327,6 +346,7 @@ mod tests {
         assert!(adjacencies.set(id, resolved).unwrap().is_some());
         assert!(adjacencies.set(id, resolved).unwrap().is_none(), "nothing has changed");
         let cell = adjacencies.cells()[1];
+        assert_eq!(decoded(&cell[version(1)]), resolved);
         assert_eq!((cell[0], cell[2..8].to_vec()), (1, vec![0; 6]), "the version that held is as it was");
         assert_eq!(cell[13], 9);
         let bytes: Vec<u8> = cell[8..13].iter().flat_map(|word| word.to_le_bytes()).collect();

@@ -102,6 +102,10 @@ impl Plane for Xdp {
         self.follow_senders()
     }
 
+    fn follow_inherited(&mut self, is_there: &dyn Fn(&Adjacency) -> bool) {
+        self.inherited.iter().for_each(|inherited| inherited.follow(is_there));
+    }
+
     fn remember(&mut self, routes: usize) {
         if let Err(error) = self.pins.remember(routes) {
             tracing::warn!("{error}");

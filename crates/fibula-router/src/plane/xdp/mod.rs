@@ -52,6 +52,7 @@ mod filters;
 mod forwarding;
 mod generation;
 mod grace;
+mod inherited;
 mod interfaces;
 mod own;
 mod pins;
@@ -80,6 +81,7 @@ use counters::Counters;
 use fibula::{Address, Delta, Limit, NextHop, Rib};
 use filters::Filters;
 use generation::{COUNTERS, Contents, Generation, OF_LINES, Source};
+use inherited::{ADJACENCIES, Inherited};
 use interfaces::Interface;
 use own::Own;
 use pins::Pins;
@@ -205,6 +207,8 @@ pub struct Xdp {
     unfollowed: BTreeSet<AdjacencyId>,
     /// What forwards, once the plane has been started.
     generation: Option<Generation>,
+    /// What an earlier process left forwarding, until then.
+    inherited: Option<Inherited>,
     /// How many there have been.
     generations: u64,
     /// Keeps other processes from having a plane of this name.
@@ -265,6 +269,7 @@ impl Xdp {
             actions: Actions::default(),
             adjacencies: Adjacencies::default(),
             generation: None,
+            inherited: None,
             generations: 0,
             ports,
             interfaces,
@@ -277,6 +282,9 @@ impl Xdp {
             unfollowed: BTreeSet::new(),
             lock,
         };
+        if !pinned.is_empty() {
+            plane.inherited = Inherited::open(&plane.pins)?;
+        }
         plane.add_filters()?;
         for id in plane.interfaces.iter().map(|interface| interface.table).collect::<Vec<_>>() {
             plane.add_table(id)?;
@@ -395,6 +403,12 @@ impl Xdp {
                 return Err(error);
             }
         }
+        if self.source.pins.is_some()
+            && let Err(error) = self.pins.keep_map(ADJACENCIES, new.map(ADJACENCIES))
+        {
+            tracing::warn!("{error}: a router that takes over cannot follow neighbours before it forwards");
+        }
+        self.inherited = None;
         let old = self.generation.replace(new);
         self.are_stale = false;
         self.generations += 1;

@@ -5,6 +5,7 @@
 //! /sys/fs/bpf/fibula/NAME/link-INTERFACE-PORT   the link that runs the program on an interface
 //! /sys/fs/bpf/fibula/NAME/of_ports              packets by interface and reason
 //! /sys/fs/bpf/fibula/NAME/of_next_hops          packets by next hop
+//! /sys/fs/bpf/fibula/NAME/adjacencies           the adjacencies of the program, for the next process
 //! /sys/fs/bpf/fibula/NAME/routes                a symbolic link: the number of routes
 //! /sys/fs/bpf/fibula/NAME/namespace             the same: the network namespace of the interfaces
 //! ```
@@ -17,8 +18,10 @@
 
 use super::Mode;
 use super::drivers::programs;
+use super::inherited::ADJACENCIES;
 use super::interfaces::Interface;
 use crate::Error;
+use aya::maps::Map;
 use aya::programs::Xdp;
 use aya::programs::links::{FdLink, LinkInfo, PinnedLink};
 use aya::programs::xdp::{XdpLink, XdpMode};
@@ -34,6 +37,9 @@ const BPF_MAGIC: rustix::fs::FsWord = 0xcafe_4a11;
 /// The names of the symbolic links whose targets are the number of routes, and the network namespace.
 const ROUTES: &str = "routes";
 const NAMESPACE: &str = "namespace";
+
+/// The name of a map until it has its own.
+const NEXT: &str = "next";
 
 /// How often the folder of a plane is emptied until it can be removed.
 const REMOVALS: u32 = 10;
@@ -187,6 +193,18 @@ impl Pins {
         }
     }
 
+    /// Pins a map in place of the one of its name. Whoever opens it finds one of the two.
+    pub(super) fn keep_map(&self, name: &str, map: &Map) -> Result<(), Error> {
+        let (path, next) = (self.folder.join(name), self.folder.join(NEXT));
+        let failed = |error: &(dyn std::error::Error + 'static)| {
+            Error::of_chain(format!("pin {}", path.display()), error)
+        };
+        // One that was killed may have left it.
+        let _ = fs::remove_file(&next);
+        map.pin(&next).map_err(|error| failed(&error))?;
+        fs::rename(&next, &path).map_err(|error| failed(&error))
+    }
+
     /// Keeps a number of routes.
     pub(super) fn remember(&self, routes: usize) -> Result<(), Error> {
         if self.remembered() == routes { Ok(()) } else { self.keep(ROUTES, Path::new(&routes.to_string())) }
@@ -278,7 +296,7 @@ impl Pins {
 
     fn remove_once(&self) -> Result<(), Error> {
         self.detach_all_but(&[])?;
-        for name in super::generation::COUNTERS.into_iter().chain([ROUTES, NAMESPACE]) {
+        for name in super::generation::COUNTERS.into_iter().chain([ROUTES, NAMESPACE, ADJACENCIES, NEXT]) {
             let path = self.folder.join(name);
             match fs::remove_file(&path) {
                 Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
