@@ -260,6 +260,41 @@ fn packets_of_9000_bytes_cross_in_native_mode() {
 }
 
 #[test]
+fn what_keeps_a_router_from_starting_is_found_before() {
+    let Some(lab) = Lab::new("check") else { return };
+    let wrong = |end: &str, interfaces: &[&str], mode| {
+        let interfaces = interfaces.iter().copied().map(Attachment::of).collect();
+        let options = Options::new(lab.name(), interfaces, mode);
+        let findings = lab.inside(end, || fibula_router::plane::xdp::check(&options));
+        let (wrong, notes): (Vec<_>, Vec<_>) = findings
+            .into_iter()
+            .filter(|it| it.wrong.is_some() || it.note.is_some())
+            .partition(|it| it.wrong.is_some());
+        let wrong: Vec<String> =
+            wrong.into_iter().map(|it| format!("{}: {}", it.what, it.wrong.unwrap())).collect();
+        let rules = notes.into_iter().find(|it| it.what == "rules (ip rule)").and_then(|it| it.note);
+        (wrong.join(", "), rules)
+    };
+    assert_eq!(wrong("r", &["r0", "r1"], Mode::Native), (String::new(), None));
+    let router = Router::start(&lab, &["r0", "r1"]);
+    let plane = format!("plane {}: ", lab.name());
+    let has_it =
+        format!("{plane}another process has the plane of this name: stop it, or choose another name");
+    assert_eq!(wrong("r", &["r0"], Mode::Native).0, has_it);
+    drop(router);
+    assert_eq!(wrong("r", &["r0"], Mode::Native).0, "", "it takes over");
+    let elsewhere = "its program runs in another network namespace: choose another `name`, or detach it";
+    assert_eq!(wrong("s", &[], Mode::Native).0, format!("{plane}{elsewhere}"));
+    lab.inside("r", || lab.detach());
+    let (text, _) = wrong("s", &["s0"], Mode::Native);
+    assert!(text.starts_with("interface s0: another XDP program (id "), "{text}");
+    lab.ip("r", "rule add from 10.1.0.66 lookup 100 priority 77");
+    lab.ip("r", "-6 rule add iif r0 priority 78 blackhole");
+    let note = "77, 78: the plane forwards against them, by the table of the interface";
+    assert_eq!(wrong("r", &["r0"], Mode::Native), (String::new(), Some(note.into())));
+}
+
+#[test]
 fn a_router_that_waits_for_zebra_follows_the_neighbours_of_the_one_before() {
     let Some(lab) = Lab::new("wait") else { return };
     settle(&lab);

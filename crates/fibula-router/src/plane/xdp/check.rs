@@ -1,13 +1,15 @@
 //! [`check`]: what a machine lacks for the plane, without touching anything.
 
-use super::drivers::{longest_sent, runs_programs};
+use super::drivers::{longest_sent, programs, runs_programs};
 use super::interfaces::Interface;
+use super::pins::Pins;
 use super::{Attachment, Mode, Options, interfaces, sockets};
 use crate::Error;
 use crate::feed::kernel;
 use crate::message::{Kind, Link};
+use crate::routes::MAIN;
 use aya::util::KernelVersion;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
@@ -43,7 +45,8 @@ pub fn check_sockets(options: &sockets::Options) -> Vec<Finding> {
     findings.extend(capabilities(&status, &CAPABILITIES));
     findings.extend(capabilities(&status, &SOCKETS_CAPABILITY));
     let find: Find = |links, attachment| interfaces::resolve_device(links, attachment).map(Vec::from);
-    findings.extend(interfaces(&options.interfaces, options.mode, find));
+    findings.extend(interfaces(&options.interfaces, options.mode, find, None));
+    findings.extend(rules());
     findings
 }
 
@@ -52,10 +55,16 @@ pub fn check_sockets(options: &sockets::Options) -> Vec<Finding> {
 pub fn check(options: &Options) -> Vec<Finding> {
     let mut findings = vec![version(), type_information()];
     // Only what is attached is pinned.
-    findings.extend((options.mode != Mode::Unattached).then(file_system));
+    let pins = Pins::new(&options.name).ok().filter(|_| options.mode != Mode::Unattached);
+    if let Some(pins) = &pins {
+        findings.push(file_system());
+        let wrong = pins.conflict().unwrap_or_else(|error| Some(error.to_string()));
+        findings.push(Finding { what: format!("plane {}", options.name), wrong, note: None });
+    }
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     findings.extend(capabilities(&status, &CAPABILITIES));
-    findings.extend(interfaces(&options.interfaces, options.mode, interfaces::resolve));
+    findings.extend(interfaces(&options.interfaces, options.mode, interfaces::resolve, pins.as_ref()));
+    findings.extend(rules());
     findings
 }
 
@@ -94,10 +103,10 @@ fn capabilities(status: &str, wanted: &[(&str, u32, u32)]) -> Vec<Finding> {
 }
 
 /// Looks at the ways in, and at the interfaces that packets may leave by: those that are up.
-fn interfaces(attachments: &[Attachment], mode: Mode, find: Find) -> Vec<Finding> {
+fn interfaces(attachments: &[Attachment], mode: Mode, find: Find, pins: Option<&Pins>) -> Vec<Finding> {
     let links = kernel::links();
     let mut findings: Vec<Finding> =
-        attachments.iter().map(|attachment| way_in(attachment, mode, find, &links)).collect();
+        attachments.iter().map(|attachment| way_in(attachment, mode, find, &links, pins)).collect();
     if mode == Mode::Native {
         findings.extend(links.iter().flatten().filter_map(|(&index, link)| way_out(index, link)));
     }
@@ -109,20 +118,61 @@ fn way_in(
     mode: Mode,
     find: Find,
     links: &Result<BTreeMap<u32, Link>, Error>,
+    pins: Option<&Pins>,
 ) -> Finding {
     let found = match links {
         Ok(links) => find(links, attachment),
         Err(error) => Err(error.to_string()),
     };
-    let has_none = |index: u32| mode == Mode::Native && runs_programs(index) == Some(false);
+    let mut note = None;
     let wrong = match found {
         Err(wrong) => Some(wrong),
-        Ok(devices) if devices.iter().any(|device| has_none(device.index)) => {
-            Some("its driver runs no XDP programs: the mode `generic` does without".into())
+        Ok(devices) => {
+            let of_vrf = links.as_ref().ok().and_then(|links| vrf_table(links, &attachment.interface));
+            let table = attachment.table;
+            note = of_vrf
+                .filter(|&of_vrf| table != MAIN && table != of_vrf)
+                .map(|of_vrf| format!("the plane forwards by table {table}, and its VRF by {of_vrf}"));
+            devices.iter().find_map(|device| in_the_way(device.index, mode, pins))
         }
-        Ok(_) => None,
     };
-    Finding { what: format!("interface {}", attachment.interface), wrong, note: None }
+    Finding { what: format!("interface {}", attachment.interface), wrong, note }
+}
+
+/// Returns the table of the VRF that has an interface.
+fn vrf_table(links: &BTreeMap<u32, Link>, name: &str) -> Option<u32> {
+    let link = links.values().find(|link| link.name == name)?;
+    match links.get(&link.master?)?.kind {
+        Kind::Vrf { table } => Some(table),
+        _ => None,
+    }
+}
+
+/// Says what keeps the program from running on a device.
+fn in_the_way(index: u32, mode: Mode, pins: Option<&Pins>) -> Option<String> {
+    if mode == Mode::Native && runs_programs(index) == Some(false) {
+        return Some("its driver runs no XDP programs: the mode `generic` does without".into());
+    }
+    let ours = pins.map_or_else(|| Ok(BTreeSet::new()), |pins| pins.programs(index));
+    let ours = match ours {
+        Ok(ours) => ours,
+        Err(error) => return Some(error.to_string()),
+    };
+    let other = programs(index).difference(&ours).next().copied()?;
+    Some(format!("another XDP program (id {other}) runs on it: detach that"))
+}
+
+/// Says which rules of the kernel the plane does not read; `None` if there are none.
+fn rules() -> Option<Finding> {
+    let note = match kernel::rules() {
+        Ok(rules) if rules.is_empty() => return None,
+        Ok(rules) => {
+            let numbers: Vec<String> = rules.iter().map(u32::to_string).collect();
+            format!("{}: the plane forwards against them, by the table of the interface", numbers.join(", "))
+        }
+        Err(error) => error.to_string(),
+    };
+    Some(Finding { what: "rules (ip rule)".into(), wrong: None, note: Some(note) })
 }
 
 /// Says what the kernel does with packets that leave by an interface; `None` if the plane sends

@@ -28,6 +28,7 @@ use aya::programs::xdp::{XdpLink, XdpMode};
 use fibula::ErrorKind;
 use rustix::fs::FlockOperation;
 use rustix::io::Errno;
+use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
@@ -40,6 +41,9 @@ const NAMESPACE: &str = "namespace";
 
 /// The name of a map until it has its own.
 const NEXT: &str = "next";
+
+/// What is wrong where a process has the plane.
+const HAS_IT: &str = "another process has the plane of this name: stop it, or choose another name";
 
 /// How often the folder of a plane is emptied until it can be removed.
 const REMOVALS: u32 = 10;
@@ -147,10 +151,7 @@ impl Pins {
         let folder = File::open(&self.folder).map_err(failed)?;
         match rustix::fs::flock(&folder, FlockOperation::NonBlockingLockExclusive) {
             Ok(()) => self.own().map(|()| folder),
-            Err(Errno::AGAIN) => {
-                let text = "another process has the plane of this name: stop it, or choose another name";
-                Err(Self::failed("lock", &self.folder, std::io::Error::other(text)))
-            }
+            Err(Errno::AGAIN) => Err(Self::failed("lock", &self.folder, std::io::Error::other(HAS_IT))),
             Err(error) => Err(Self::failed("lock", &self.folder, error.into())),
         }
     }
@@ -181,6 +182,24 @@ impl Pins {
             }
         }
         Ok(None)
+    }
+
+    /// Returns why a process could not have the plane now; `None` if it could.
+    pub(super) fn conflict(&self) -> Result<Option<String>, Error> {
+        let Ok(folder) = File::open(&self.folder) else { return Ok(None) };
+        match rustix::fs::flock(&folder, FlockOperation::NonBlockingLockShared) {
+            Err(Errno::AGAIN) => Ok(Some(HAS_IT.into())),
+            _ => self.of_another(),
+        }
+    }
+
+    /// Returns the ids of the programs of this plane's links on an interface.
+    pub(super) fn programs(&self, interface: u32) -> Result<BTreeSet<u32>, Error> {
+        let mut ids = BTreeSet::new();
+        for pinned in self.links()?.into_iter().filter(|link| link.interface == interface) {
+            ids.insert(pinned.info(&pinned.open()?)?.program_id());
+        }
+        Ok(ids)
     }
 
     /// Keeps a text, as what a symbolic link names: the file system has no other files.
