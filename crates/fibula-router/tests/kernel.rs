@@ -115,6 +115,43 @@ fn batch(lines: impl Iterator<Item = String>) {
 }
 
 #[test]
+fn of_several_routes_of_one_prefix_and_metric_the_first_answers() {
+    let Some(_space) = Space::new(&format!("fibula-several-{}", std::process::id())) else { return };
+    command("ip route add 192.0.2.0/24 via 10.99.1.1");
+    command("ip route append 192.0.2.0/24 via 10.99.1.2");
+    let (queue, applier) = follow(kernel::ROOM);
+    let via = |gateway: &str| Some((Way::Via, vec![gateway.to_owned()]));
+    let leads = |prefix: &str, gateway: Option<&str>| {
+        let address = prefix.replace(".0/24", ".7");
+        let expected = gateway.and_then(via);
+        wait(&format!("{prefix} leads to {gateway:?}"), || ways(&queue, &address) == expected);
+    };
+    leads("192.0.2.0/24", Some("10.99.1.1"));
+    command("ip route del 192.0.2.0/24 via 10.99.1.2");
+    // What comes after it has been read, too.
+    command("ip route add 198.51.100.0/24 via 10.99.1.4");
+    leads("198.51.100.0/24", Some("10.99.1.4"));
+    leads("192.0.2.0/24", Some("10.99.1.1"));
+    for (change, first) in [
+        ("append 198.51.100.0/24 via 10.99.1.5", Some("10.99.1.4")),
+        ("prepend 198.51.100.0/24 via 10.99.1.6", Some("10.99.1.6")),
+        ("del 198.51.100.0/24 via 10.99.1.4", Some("10.99.1.6")),
+        ("del 198.51.100.0/24 via 10.99.1.6", Some("10.99.1.5")),
+        ("replace 198.51.100.0/24 via 10.99.1.8", Some("10.99.1.8")),
+        ("del 198.51.100.0/24", None),
+    ] {
+        command(&format!("ip route {change}"));
+        command("ip route replace 203.0.113.0/24 via 10.99.1.9");
+        leads("203.0.113.0/24", Some("10.99.1.9"));
+        leads("198.51.100.0/24", first);
+        command("ip route del 203.0.113.0/24");
+        leads("203.0.113.0/24", None);
+    }
+    queue.fill(|batch| batch.is_last = true);
+    applier.join().unwrap();
+}
+
+#[test]
 fn changes_that_the_kernel_lost_are_asked_for_again() {
     const ROUTES: u32 = 5000;
     let Some(_space) = Space::new(&format!("fibula-lost-{}", std::process::id())) else { return };

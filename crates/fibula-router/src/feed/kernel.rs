@@ -7,14 +7,19 @@
 //! The local table (id 255) is always followed: it says which packets are for this machine. Other
 //! routes are followed if a [`Filter`] takes them. Where FPM tells the routes, it need not.
 //!
-//! The kernel may have several routes of one prefix and metric that it made itself, as one of
-//! fe80::/64 for each interface. The first counts, as it does for the kernel. What changes one of
-//! several makes the feed dump again.
+//! The kernel may have several routes of one prefix and metric, as one of fe80::/64 for each
+//! interface, and what `ip route append` and `prepend` make. The first counts, as it does for the
+//! kernel. What changes one of several makes the feed dump again. Before a dump it forgets what it
+//! has not read: the dump is newer.
 //!
 //! The kernel says nothing of the IPv4 routes that go with an interface or an address, so when one
 //! of those goes, the feed dumps again. The kernel deletes the legs of an IPv6 multipath route one
 //! by one, with a message that does not say what is left. Such a message makes the feed dump again
 //! too.
+
+mod rules;
+
+pub(crate) use rules::rules;
 
 use super::{Feed, Mark, Queue, Session};
 use crate::Error;
@@ -23,17 +28,17 @@ use crate::message::{Event, Link, Message, Messages, Target};
 use crate::routes::LOCAL;
 use fibula::IpPrefix;
 use netlink_packet_core::{
-    NLM_F_CREATE, NLM_F_DUMP, NLM_F_REQUEST, NetlinkHeader, NetlinkMessage, NetlinkPayload,
+    NLM_F_APPEND, NLM_F_CREATE, NLM_F_DUMP, NLM_F_EXCL, NLM_F_REPLACE, NLM_F_REQUEST, NetlinkHeader,
+    NetlinkMessage, NetlinkPayload,
 };
 use netlink_packet_route::neighbour::{
     NeighbourAddress, NeighbourAttribute, NeighbourFlags, NeighbourMessage,
 };
-use netlink_packet_route::rule::{RuleAction, RuleAttribute, RuleMessage};
 use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
 use rustix::io::Errno;
 use rustix::net::netlink::SocketAddrNetlink;
 use rustix::net::{RecvFlags, SendFlags, SocketFlags, SocketType};
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::net::IpAddr;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
@@ -59,9 +64,6 @@ const BRIDGE: u8 = 7;
 type Dump = (u16, usize, u8);
 
 const LINKS: Dump = (18, 16, 0);
-
-/// The kind of message that asks for rules.
-const RULES: u16 = 34;
 
 /// Links, settings of both families, neighbours, stations of bridges, next-hop objects, and the
 /// routes of both families.
@@ -115,15 +117,7 @@ impl Filter {
 /// # Errors
 /// If the kernel gives no socket.
 pub fn follow<C: 'static>(filter: Filter, room: usize, queue: Arc<Queue<C>>) -> Result<(), Error> {
-    let mut follower = Follower {
-        changes: open(GROUPS, Some(room))?,
-        filter,
-        queue,
-        session: 0,
-        multipath: HashSet::new(),
-        own: HashMap::new(),
-        up: HashSet::new(),
-    };
+    let mut follower = Follower::new(filter, room, queue)?;
     let run = move || follower.run();
     thread::Builder::new()
         .name("rtnetlink".into())
@@ -156,13 +150,41 @@ struct Follower<C> {
     session: u32,
     /// IPv6 routes of several legs.
     multipath: HashSet<Key>,
-    /// Where the routes lead that the kernel made itself, and whether there are others of the key.
+    /// Where the IPv6 routes lead that the kernel made itself, and whether there are others of the
+    /// key.
     own: HashMap<Key, (Target, bool)>,
+    /// The IPv4 routes of which there are several, and the last one of the dump that is read.
+    several: HashSet<Key>,
+    dumped: Option<Key>,
     /// The links that are up.
     up: HashSet<u32>,
 }
 
+/// What becomes of an event.
+#[derive(PartialEq, Eq)]
+enum Fate {
+    Taken,
+    /// It says nothing of what counts.
+    Left,
+    /// It does not say all that changed.
+    Again,
+}
+
 impl<C> Follower<C> {
+    fn new(filter: Filter, room: usize, queue: Arc<Queue<C>>) -> Result<Self, Error> {
+        Ok(Self {
+            changes: open(GROUPS, Some(room))?,
+            filter,
+            queue,
+            session: 0,
+            multipath: HashSet::new(),
+            own: HashMap::new(),
+            several: HashSet::new(),
+            dumped: None,
+            up: HashSet::new(),
+        })
+    }
+
     fn run(&mut self) {
         loop {
             self.session += 1;
@@ -176,9 +198,11 @@ impl<C> Follower<C> {
 
     /// Reads everything that there is.
     fn dump(&mut self, session: Session) -> Result<(), Error> {
+        self.drain()?;
         self.queue.fill(|batch| batch.marks.push(Mark::Begun(session)));
         self.multipath.clear();
         self.own.clear();
+        self.several.clear();
         self.up.clear();
         for what in DUMPS {
             let mut attempt = 1;
@@ -190,10 +214,23 @@ impl<C> Follower<C> {
         Ok(())
     }
 
+    /// Forgets what was told and not read yet.
+    fn drain(&self) -> Result<(), Error> {
+        let mut buffer = vec![0; 1 << 16];
+        loop {
+            match rustix::net::recv(&self.changes, &mut buffer[..], RecvFlags::DONTWAIT) {
+                Ok(_) | Err(Errno::NOBUFS | Errno::INTR) => {}
+                Err(Errno::AGAIN) => return Ok(()),
+                Err(error) => return Err(Error::io("rtnetlink", error)),
+            }
+        }
+    }
+
     /// Reads one kind of thing. Returns whether nothing changed in the meantime.
     fn dump_one(&mut self, session: Session, what: Dump) -> Result<bool, Error> {
         let mut is_consistent = true;
-        dump(what, |bytes| self.read(session, bytes, &mut is_consistent))?;
+        self.dumped = None;
+        dump(what, |bytes| self.read(session, bytes, true, &mut is_consistent))?;
         Ok(is_consistent)
     }
 
@@ -210,24 +247,24 @@ impl<C> Follower<C> {
                 Err(Errno::INTR) => continue,
                 Err(error) => return Err(Error::io("rtnetlink", error)),
             };
-            if let End::Again = self.read(session, &buffer[..count], &mut true) {
+            if let End::Again = self.read(session, &buffer[..count], false, &mut true) {
                 return Ok(());
             }
         }
     }
 
     /// Reads a datagram into the queue.
-    fn read(&mut self, session: Session, bytes: &[u8], is_consistent: &mut bool) -> End {
+    fn read(&mut self, session: Session, bytes: &[u8], is_dump: bool, is_consistent: &mut bool) -> End {
         let arrived = Instant::now();
         let mut messages = Messages::new(bytes);
         let (mut events, mut ignored, mut end) = (Vec::new(), 0, End::None);
-        for message in messages.by_ref() {
+        while let Some(message) = messages.next() {
             match message {
                 Ok(Message::Event(event)) if self.filter.takes(&event) => {
-                    if self.is_all(&event) {
-                        events.push(event);
-                    } else {
-                        end = End::Again;
+                    match self.fate(&event, (!is_dump).then(|| messages.flags())) {
+                        Fate::Taken => events.push(event),
+                        Fate::Left => ignored += 1,
+                        Fate::Again => end = End::Again,
                     }
                 }
                 Ok(Message::Done) => end = End::Done,
@@ -246,17 +283,45 @@ impl<C> Follower<C> {
         end
     }
 
-    /// Returns whether an event says all that changed.
-    fn is_all(&mut self, event: &Event) -> bool {
-        match event {
+    /// Returns what becomes of an event. One of a dump has no flags.
+    fn fate(&mut self, event: &Event, flags: Option<u16>) -> Fate {
+        let is_all = match event {
             Event::Link { index, link } => self.is_all_of_link(*index, link.as_ref()),
             Event::Route { table, prefix, metric, protocol, target } => {
                 let key = (*table, *prefix, *metric);
-                let is_first = self.is_first(key, *protocol, target.as_ref());
-                is_first && (matches!(prefix, IpPrefix::V4(_)) || self.is_all_of_legs(key, target.as_ref()))
+                if matches!(prefix, IpPrefix::V4(_)) {
+                    return self.fate4(key, target.is_some(), flags);
+                }
+                self.is_first(key, *protocol, target.as_ref()) && self.is_all_of_legs(key, target.as_ref())
             }
             _ => true,
+        };
+        if is_all { Fate::Taken } else { Fate::Again }
+    }
+
+    /// Returns what becomes of an IPv4 route. A dump has those of one key in their order, and a
+    /// change says by its flags where the route is among them.
+    fn fate4(&mut self, key: Key, is_new: bool, flags: Option<u16>) -> Fate {
+        let Some(flags) = flags else {
+            if self.dumped.replace(key) != Some(key) {
+                return Fate::Taken;
+            }
+            self.several.insert(key);
+            return Fate::Left;
+        };
+        if self.several.contains(&key) {
+            return Fate::Again;
         }
+        if is_new && flags & (NLM_F_EXCL | NLM_F_REPLACE) == 0 {
+            self.several.insert(key);
+            // It is before all others, or behind them, of which the filter may leave some out.
+            return match (flags & NLM_F_APPEND != 0, self.filter.protocols.is_empty()) {
+                (false, _) => Fate::Taken,
+                (true, true) => Fate::Left,
+                (true, false) => Fate::Again,
+            };
+        }
+        Fate::Taken
     }
 
     /// Returns whether a route is not one of several with its key, or is the first of them.
@@ -354,50 +419,6 @@ pub(crate) fn links() -> Result<BTreeMap<u32, Link>, Error> {
     Ok(links)
 }
 
-/// Returns the priorities of the rules of this network namespace (`ip rule`) that lead some packets
-/// elsewhere than to the kernel's own tables in their order.
-///
-/// # Errors
-/// If the kernel does not tell.
-pub(crate) fn rules() -> Result<BTreeSet<u32>, Error> {
-    let mut found = BTreeSet::new();
-    for family in [INET, INET6] {
-        dump((RULES, 12, family), |bytes| {
-            let mut rest = bytes;
-            while let Ok(message) = NetlinkMessage::<RouteNetlinkMessage>::deserialize(rest) {
-                rest = rest.get((message.header.length as usize).next_multiple_of(4)..).unwrap_or_default();
-                match message.payload {
-                    NetlinkPayload::InnerMessage(RouteNetlinkMessage::NewRule(rule)) => {
-                        found.extend(special(&rule));
-                    }
-                    NetlinkPayload::Done(_) => return End::Done,
-                    NetlinkPayload::Error(error) => return End::Failed(-error.raw_code()),
-                    _ => {}
-                }
-            }
-            End::None
-        })?;
-    }
-    Ok(found)
-}
-
-/// Returns the priority of a rule that is not one of the kernel's own, nor of its VRFs.
-fn special(rule: &RuleMessage) -> Option<u32> {
-    let (mut priority, mut table, mut is_of_some) = (0, u32::from(rule.header.table), false);
-    for attribute in &rule.attributes {
-        match attribute {
-            RuleAttribute::Priority(number) => priority = *number,
-            RuleAttribute::Table(id) => table = *id,
-            // The interfaces of a VRF, whose table they have here too.
-            RuleAttribute::L3MDev(true) => return None,
-            RuleAttribute::Protocol(_) | RuleAttribute::SuppressPrefixLen(u32::MAX) => {}
-            _ => is_of_some = true,
-        }
-    }
-    let is_own = (253..=LOCAL).contains(&table) && rule.header.action == RuleAction::ToTable;
-    (is_of_some || !is_own).then_some(priority)
-}
-
 /// How a datagram ended.
 enum End {
     /// There is more.
@@ -434,4 +455,35 @@ pub fn asker() -> Result<Asker, Error> {
         let sent = rustix::net::send(&socket, &bytes, SendFlags::empty());
         sent.map(drop).map_err(|error| Error::io("rtnetlink: a question for a neighbour", error))
     }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::Command;
+
+    #[test]
+    fn what_was_told_before_a_dump_is_not_read_after_it() {
+        // A network namespace of this thread's own.
+        if nix::sched::unshare(nix::sched::CloneFlags::CLONE_NEWNET).is_err() {
+            eprintln!("skipped: it takes root");
+            return;
+        }
+        let filter = Filter { routes: true, tables: Vec::new(), protocols: Vec::new() };
+        let mut follower = Follower::<()>::new(filter, ROOM, Arc::default()).unwrap();
+        let ip = |arguments: &str| {
+            assert!(Command::new("ip").args(arguments.split(' ')).status().unwrap().success(), "{arguments}");
+        };
+        ip("link set lo up");
+        ip("route add 192.0.2.0/24 dev lo");
+        let is_told = |follower: &Follower<()>| {
+            let flags = RecvFlags::DONTWAIT | RecvFlags::PEEK;
+            rustix::net::recv(&follower.changes, &mut [0; 16][..], flags).is_ok()
+        };
+        assert!(is_told(&follower));
+        follower.dump(Session { feed: Feed::Kernel, number: 1 }).unwrap();
+        assert!(!is_told(&follower), "the dump is newer");
+        ip("route del 192.0.2.0/24 dev lo");
+        assert!(is_told(&follower), "what comes after it is read");
+    }
 }

@@ -142,19 +142,26 @@ pub struct Messages<'a> {
     bytes: &'a [u8],
     offset: usize,
     was_interrupted: bool,
+    flags: u16,
 }
 
 impl<'a> Messages<'a> {
     /// Returns the messages of `bytes`.
     #[must_use]
     pub fn new(bytes: &'a [u8]) -> Self {
-        Self { bytes, offset: 0, was_interrupted: false }
+        Self { bytes, offset: 0, was_interrupted: false, flags: 0 }
     }
 
     /// Returns whether a message so far said that the dump that it is of missed a change.
     #[must_use]
     pub fn was_interrupted(&self) -> bool {
         self.was_interrupted
+    }
+
+    /// Returns the flags of the last message.
+    #[must_use]
+    pub fn flags(&self) -> u16 {
+        self.flags
     }
 }
 
@@ -178,7 +185,8 @@ impl Messages<'_> {
         let buffer = NetlinkBuffer::new_checked(rest).map_err(|error| error.to_string())?;
         let length = buffer.length() as usize;
         let payload = rest.get(HEADER..length).ok_or_else(|| format!("its length is {length}"))?;
-        self.was_interrupted |= buffer.flags() & NLM_F_DUMP_INTR != 0;
+        self.flags = buffer.flags();
+        self.was_interrupted |= self.flags & NLM_F_DUMP_INTR != 0;
         self.offset += length.next_multiple_of(4);
         message(buffer.message_type(), payload)
     }
