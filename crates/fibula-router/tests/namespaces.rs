@@ -93,6 +93,27 @@ fn a_plane_of_another_network_namespace_is_not_taken_over() {
 }
 
 #[test]
+fn a_start_that_fails_leaves_what_it_found() {
+    let Some(lab) = Lab::new("fails") else { return };
+    let open = |interfaces: &[&str]| {
+        let interfaces = interfaces.iter().copied().map(Attachment::of).collect();
+        let plane = Xdp::open(Options::new(lab.name(), interfaces, Mode::Native)).unwrap();
+        Router::new(&lab, plane)
+    };
+    lab.inside("r", || {
+        open(&["r0"]).plane.start().unwrap();
+        // Another program is on the last interface.
+        common::lab::pass("r2");
+        let mut router = open(&["r0", "r1", "r2"]);
+        router.plane.start().unwrap_err();
+        router.plane.start().unwrap_err();
+    });
+    assert!(lab.settles_at(2), "r0 has the plane's program, and r2 the other: {}", lab.attached());
+    assert!(lab.ip("r", "-o link show r0").contains("prog/xdp"));
+    lab.inside("r", || lab.detach());
+}
+
+#[test]
 fn an_interface_that_went_to_another_namespace_is_let_alone() {
     let Some(lab) = Lab::new("moved") else { return };
     let mut router = started(&lab, Mode::Native);

@@ -244,7 +244,7 @@ impl Drop for Lab {
 }
 
 /// Attaches the program that passes everything, for as long as the interface lives.
-fn pass(interface: &str) {
+pub(crate) fn pass(interface: &str) {
     let mut ebpf = aya::EbpfLoader::new().load(OBJECT).unwrap();
     let program: &mut aya::programs::Xdp = ebpf.program_mut("pass").unwrap().try_into().unwrap();
     program.load().unwrap();

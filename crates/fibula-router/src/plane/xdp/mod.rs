@@ -384,6 +384,7 @@ impl Xdp {
         let mut new = self.load()?;
         let program = new.program(self.source.program)?;
         if self.options.mode != Mode::Unattached {
+            let found = self.pins.links()?;
             let attached: Vec<&Interface> = self.interfaces.iter().filter(|it| it.tags.is_empty()).collect();
             for (at, &interface) in attached.iter().enumerate() {
                 let Err(error) = self.pins.attach(program, interface, self.options.mode) else { continue };
@@ -396,8 +397,9 @@ impl Xdp {
                             let _ = self.pins.attach(old, interface, self.options.mode);
                         }
                     }
+                    // What a process before this one left forwards, by its tables or by these.
                     None => {
-                        let _ = self.pins.detach_all_but(&[]);
+                        let _ = self.pins.detach_new(&found);
                     }
                 }
                 return Err(error);

@@ -301,6 +301,14 @@ impl Pins {
         Ok(())
     }
 
+    /// Removes the links that are not among those found earlier.
+    pub(super) fn detach_new(&self, found: &[Link]) -> Result<(), Error> {
+        let all = self.links()?.into_iter();
+        all.filter(|link| !found.iter().any(|known| known.path == link.path)).try_for_each(|link| {
+            fs::remove_file(&link.path).map_err(|error| Self::failed("remove", &link.path, error))
+        })
+    }
+
     /// Removes everything: the links, the counters and the folder.
     pub(super) fn remove(&self) -> Result<(), Error> {
         // A router that lives may attach again at the same moment.
