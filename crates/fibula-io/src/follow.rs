@@ -1,6 +1,6 @@
 //! [`Followed`]: the tables of routers as their peers change them.
 
-use crate::mrt::{Event, Outcome, Paths, PeerChoice};
+use crate::mrt::{Event, Paths, PeerChoice};
 use crate::table::Value;
 use crate::{Budget, Bytes};
 use fibula::{InternedTable, IpPrefix, NextHopInfo};
@@ -10,8 +10,8 @@ use std::net::IpAddr;
 /// The present routes of several routers, each with the paths of its peers: one entry a prefix, and
 /// 16 bytes for each path. Equal values are stored once a router.
 ///
-/// The best path of a prefix has the shortest AS path, and among those the peer with the lowest
-/// address, as in [`ReadOptions::peer`](crate::table::ReadOptions::peer).
+/// The best path of a prefix is that of the decision process, as in
+/// [`ReadOptions::peer`](crate::table::ReadOptions::peer).
 #[derive(Debug)]
 pub struct Followed {
     choice: PeerChoice,
@@ -56,8 +56,8 @@ impl Followed {
         Self { is_asked: true, ..self }
     }
 
-    /// Applies an event of a router. Calls `changed` for each prefix that it touches, with the
-    /// value of its best path, or `None` if there is none left.
+    /// Applies an event of a router. Calls `changed` for each prefix that has another value now,
+    /// with that value, or `None` if no path is left.
     ///
     /// # Errors
     /// If all routes together take more than the budget. The event was applied.
@@ -69,18 +69,18 @@ impl Followed {
     ) -> Result<(), String> {
         const COUNT_EVERY: u32 = 1024;
         if !self.routers.contains_key(router) {
-            let paths = Paths::new(self.choice, self.value).keeping_all(true);
+            let paths = Paths::new(self.choice, self.value);
             let best = self.is_asked.then(InternedTable::default);
             self.routers.insert(router.to_owned(), Router { paths, best });
         }
         let Some(Router { paths, best }) = self.routers.get_mut(router) else { return Ok(()) };
         let mut outcomes = Vec::new();
-        paths.play(event, |prefix, outcome| outcomes.push((prefix, outcome)));
-        for (prefix, outcome) in outcomes {
-            let value = match outcome {
-                Outcome::Announced(value) => Some(value),
-                Outcome::Withdrawn => None,
-            };
+        paths.play(event, |prefix, outcome| {
+            if outcome.is_change {
+                outcomes.push((prefix, outcome.value));
+            }
+        });
+        for (prefix, value) in outcomes {
             if let Some(best) = best {
                 match value {
                     Some(value) => drop(best.insert(prefix, value)),

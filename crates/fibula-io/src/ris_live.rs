@@ -9,14 +9,14 @@
 //!
 //! Messages of other types than UPDATE and RIS_PEER_STATE have no routes and are passed over.
 
-use crate::mrt::{Details, Event, Origin, Path, Peer, What};
+use crate::mrt::{self, AsPath, Details, Event, Path, Peer, Preference, Speaker, What, as_number};
 use crate::scan::quoted;
+use crate::update::unix_time;
 use fibula::IpPrefix;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use std::net::IpAddr;
 use std::sync::Arc;
-use std::time::Duration;
 
 /// One line.
 #[derive(Deserialize)]
@@ -29,8 +29,10 @@ struct Line<'l> {
 }
 
 #[derive(Deserialize)]
-struct Data {
-    timestamp: f64,
+struct Data<'l> {
+    /// Read as text, for a float has no exact microseconds.
+    #[serde(borrow)]
+    timestamp: &'l RawValue,
     peer: IpAddr,
     peer_asn: Number,
     #[serde(rename = "type")]
@@ -38,6 +40,8 @@ struct Data {
     state: Option<String>,
     #[serde(default)]
     path: Vec<Element>,
+    origin: Option<String>,
+    med: Option<u32>,
     #[serde(default)]
     community: Vec<[u32; 2]>,
     #[serde(default)]
@@ -54,7 +58,7 @@ enum Number {
     Number(u32),
 }
 
-/// An element of an AS path; several are a set.
+/// An element of an AS path; a list is a set.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Element {
@@ -76,28 +80,31 @@ pub fn events(line: &str, offset: u64) -> Result<Vec<Event>, String> {
     let wrong = |error| format!("no message of RIS Live: {error}");
     let Line { kind, data } = serde_json::from_str(line).map_err(wrong)?;
     let Some(data) = data.filter(|_| kind == "ris_message") else { return Ok(Vec::new()) };
-    let data: Data = serde_json::from_str(data.get()).map_err(wrong)?;
+    let data: Data<'_> = serde_json::from_str(data.get()).map_err(wrong)?;
     let asn = match data.peer_asn {
         Number::Number(number) => number,
-        Number::Text(text) => text.parse().map_err(|_| format!("{} is no AS number", quoted(&text)))?,
+        Number::Text(text) => as_number(&text)?,
     };
-    let time = Duration::try_from_secs_f64(data.timestamp).map_err(|_| "a timestamp that is no time")?;
+    let time = unix_time(data.timestamp.get()).map_err(|_| "a timestamp that is no time")?;
     let peer = Peer { address: data.peer, asn };
-    let event = |what| Event { offset, time, peer, multicast: false, what };
+    let speaker = Speaker::default();
+    let event = |what| Event { offset, time, peer, speaker, multicast: false, what };
     if data.kind.as_deref() == Some("RIS_PEER_STATE") {
         let is_up = data.state.as_deref() == Some("connected");
         let (from, to) = if is_up { (1, 6) } else { (6, 1) };
         return Ok(vec![event(What::State { from, to })]);
     }
-    let elements: Vec<Vec<u32>> = data.path.into_iter().map(Element::numbers).collect();
-    let origin = match elements.last().map(Vec::as_slice) {
-        None => Origin::Local,
-        Some([one]) => Origin::As(*one),
-        Some(set) => Origin::Set(set.into()),
+    let elements = data.path.into_iter().map(mrt::Element::from).collect();
+    let as_path = AsPath { elements, ends_in_confederation: false };
+    let (origin, length) = (as_path.origin(), as_path.length());
+    let preference = Preference {
+        local: None,
+        origin: mrt::origin_code(data.origin.as_deref().unwrap_or_default()),
+        exit: data.med.unwrap_or(0),
+        neighbour: as_path.neighbour(),
     };
     let communities = data.community.iter().map(|[asn, value]| format!("{asn}:{value}")).collect();
-    let length = elements.len() as u32;
-    let details = Some(Arc::new(Details { as_path: elements, communities }));
+    let details = Some(Arc::new(Details { as_path, communities }));
     let prefix = |text: &String| text.parse::<IpPrefix>().map_err(|error| error.to_string());
     let mut events = Vec::new();
     for text in &data.withdrawals {
@@ -107,8 +114,8 @@ pub fn events(line: &str, offset: u64) -> Result<Vec<Event>, String> {
         // An IPv6 next hop may have its link-local address after it.
         let first = next_hop.split(',').next().unwrap_or_default();
         let next_hop = first.parse().map_err(|_| format!("{} is no next hop", quoted(first)))?;
-        let path =
-            Path { next_hop: Some(next_hop), origin: origin.clone(), length, details: details.clone() };
+        let (next_hop, origin, details) = (Some(next_hop), origin.clone(), details.clone());
+        let path = Path { next_hop, origin, length, preference, details };
         for text in prefixes {
             let (prefix, path) = (prefix(text)?, path.clone());
             events.push(event(What::Announce { prefix, path_id: None, path, dumped: false }));
@@ -117,11 +124,11 @@ pub fn events(line: &str, offset: u64) -> Result<Vec<Event>, String> {
     Ok(events)
 }
 
-impl Element {
-    fn numbers(self) -> Vec<u32> {
-        match self {
-            Self::One(number) => vec![number],
-            Self::Set(numbers) => numbers,
+impl From<Element> for mrt::Element {
+    fn from(element: Element) -> Self {
+        match element {
+            Element::One(number) => Self::As(number),
+            Element::Set(numbers) => Self::set(numbers),
         }
     }
 }
@@ -129,6 +136,9 @@ impl Element {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    use crate::mrt::Origin;
+    use std::time::Duration;
 
     const MESSAGE: &str = r#"{"type":"ris_message","data":{"timestamp":1568365292.5,"peer":"192.0.2.1",
         "peer_asn":"64500","id":"x","host":"rrc21","type":"UPDATE","path":[64500,64501,[64502,64503]],

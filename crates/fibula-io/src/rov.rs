@@ -12,6 +12,7 @@
 //! # Ok::<(), fibula_io::Error>(())
 //! ```
 
+use crate::mrt::as_number;
 use crate::names::named;
 use crate::table::{Loaded, ReadOptions, Tables, json_of, parse_payloads, read_payloads};
 use crate::{Error, Source};
@@ -106,7 +107,7 @@ pub enum Origins {
 }
 
 impl Origins {
-    /// Returns the origins that a value says: an AS number, a set of them (`64500,64501`), a list,
+    /// Returns the origins that a value says: an AS number, a set of them (`{64500,64501}`), a list,
     /// or an object with a field `origin_as` or `asn` that is one of these.
     ///
     /// ```
@@ -114,7 +115,7 @@ impl Origins {
     /// use fibula_io::rov::Origins;
     /// let of = |text: &str| Origins::of(&NextHopInfo::parse(text));
     /// assert_eq!(of("64500"), Origins::One(Some(64500)));
-    /// assert_eq!(of("64500,64501"), Origins::One(None));
+    /// assert_eq!(of("{64500,64501}"), Origins::One(None));
     /// assert_eq!(of("[64500,[64501,64502]]"), Origins::Several(vec![Some(64500), None]));
     /// assert_eq!(of("192.0.2.1"), Origins::Unknown);
     /// ```
@@ -135,12 +136,22 @@ impl Origins {
                 list.iter().map(one_of).collect::<Result<_, _>>().map_or(Self::Unknown, Self::Several)
             }
             (NextHopInfo::Label(label), None) => {
-                let is_set = label.split(',').all(|number| number.parse::<u32>().is_ok());
-                if is_set { Self::One(None) } else { Self::Unknown }
+                if set_of(label).is_some() {
+                    Self::One(None)
+                } else {
+                    Self::Unknown
+                }
             }
             _ => Self::Unknown,
         }
     }
+}
+
+/// Reads a set of ASes, `{64500,64501}`, also without its braces as older tables have it.
+pub(crate) fn set_of(label: &str) -> Option<Vec<u32>> {
+    let within = label.strip_prefix('{').and_then(|label| label.strip_suffix('}'));
+    let numbers = within.unwrap_or(label).split(',');
+    numbers.map(|number| as_number(number).ok()).collect()
 }
 
 /// Returns an AS number, or `None` for a set of them.
@@ -150,7 +161,7 @@ impl Origins {
 fn one_of(value: &serde_json::Value) -> Result<Option<u32>, ()> {
     let number = match value {
         serde_json::Value::Array(_) => return Ok(None),
-        serde_json::Value::String(text) => text.strip_prefix("AS").unwrap_or(text).parse().ok(),
+        serde_json::Value::String(text) => as_number(text).ok(),
         number => number.as_u64().and_then(|number| u32::try_from(number).ok()),
     };
     number.map(Some).ok_or(())

@@ -186,3 +186,46 @@ fn a_day_of_five_peers_is_as_bgpdump_prints_it() {
     }
     assert!(compared > 5_000, "{compared}");
 }
+
+#[test]
+fn a_record_of_the_dump_holds_from_its_own_time_on() {
+    let dump = [peer_index(1), rib([10, 1], &[(0, &[64_501])]), rib([11, 1], &[(0, &[64_501])])];
+    let mut dump = dump.concat();
+    let last = dump.len() - rib([11, 1], &[(0, &[64_501])]).len();
+    dump[last..last + 4].copy_from_slice(&1_010_u32.to_be_bytes());
+    // Withdrawn while the dump was written: 10.1.0.0/16 after its record, 11.1.0.0/16 before.
+    let updates = [update(1_005, 1, &[[10, 1], [11, 1]], &[], &[]), update(1_006, 1, &[], &[1], &[[12, 1]])];
+    let loaded = at(&dump, &[&updates.concat()], 1_020, &ReadOptions::default()).unwrap();
+    assert_eq!(routes(&loaded).into_keys().collect::<Vec<_>>(), ["11.1.0.0/16", "12.1.0.0/16"]);
+}
+
+#[test]
+fn how_updates_are_cut_into_files_does_not_matter() {
+    let updates = [
+        update(1_001, 1, &[], &[64_501, 64_700], &[[10, 1]]),
+        update(1_002, 2, &[], &[64_502, 64_601, 64_700], &[[10, 1]]),
+        update(1_003, 1, &[[10, 1]], &[], &[]),
+        update(1_004, 2, &[[10, 1]], &[], &[]),
+    ];
+    let dump = [peer_index(1), rib([10, 1], &[(0, &[64_501])])].concat();
+    for table in [&b"10.1.0.0/16 192.0.2.77\n"[..], &dump] {
+        for cut in 0..1 << 3 {
+            let mut files = vec![Vec::new()];
+            for (number, record) in updates.iter().enumerate() {
+                files.last_mut().unwrap().extend_from_slice(record);
+                if cut >> number & 1 == 1 {
+                    files.push(Vec::new());
+                }
+            }
+            let files: Vec<&[u8]> = files.iter().map(Vec::as_slice).collect();
+            let hop = |seconds, peer: Option<&str>| {
+                let options = ReadOptions { peer: peer.map(Into::into), ..ReadOptions::default() };
+                routes(&at(table, &files, seconds, &options).unwrap()).into_values().next()
+            };
+            assert_eq!(hop(1_002, None).as_deref(), Some("203.0.113.1"), "cut {cut:b}");
+            assert_eq!(hop(1_003, None).as_deref(), Some("203.0.113.2"), "cut {cut:b}");
+            assert_eq!(hop(1_004, None), None, "cut {cut:b}");
+            assert_eq!(hop(1_002, Some("192.0.2.2")).as_deref(), Some("203.0.113.2"), "cut {cut:b}");
+        }
+    }
+}

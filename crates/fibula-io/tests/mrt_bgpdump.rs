@@ -18,9 +18,11 @@ const ENTRIES: &str = "a record has many entries, of which it prints the first";
 const NO_PEERS: &str = "it prints no record before a table of peers";
 const OLD_ENTRY: &str = "it does not know the deprecated BGP4MP_ENTRY";
 const WITHDRAWN: &str = "it prints the peer's address for each withdrawn prefix of the deprecated type BGP";
-const OTHERWISE: [(&str, &str); 6] = [
+const NO_ROUTERS: &str = "it prints no identifiers of routers, by which equal paths are ranked";
+const OTHERWISE: [(&str, &str); 7] = [
     ("bview.20000111.0032.gz", ENTRIES),
     ("bview.20140112.1600_3samples.bz2", NO_PEERS),
+    ("bview.64k_stream_overflow.gz", NO_ROUTERS),
     ("openbgpd_rib_table-mp", OLD_ENTRY),
     ("updates.19990903.1041.gz", WITHDRAWN),
     ("updates.20000102.2014.gz", WITHDRAWN),

@@ -5,6 +5,7 @@ mod common;
 use fibula::IpPrefix;
 use fibula_io::mrt::{Events, Origin, What};
 use fibula_io::{Content, Source};
+use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader};
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::Path;
@@ -38,10 +39,10 @@ fn as_path(text: &str) -> (Origin, u32) {
     let origin = match words.last() {
         None => Origin::Local,
         Some(word) => match word.strip_prefix('{').and_then(|set| set.strip_suffix('}')) {
-            Some(set) if set.contains(',') => {
-                Origin::Set(set.split(',').map(|n| n.parse().unwrap()).collect())
+            Some(set) => {
+                let numbers: BTreeSet<u32> = set.split(',').map(|number| number.parse().unwrap()).collect();
+                Origin::Set(numbers.into_iter().collect())
             }
-            Some(one) => Origin::As(one.parse().unwrap()),
             None => Origin::As(word.parse().unwrap()),
         },
     };

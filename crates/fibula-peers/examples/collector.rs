@@ -78,13 +78,15 @@ fn event(change: &PeerRoute) -> mrt::Event {
     let address = Ipv4Addr::from_bits(change.peer).into();
     let prefix = Prefix::new(change.address, change.length as u8).expect("it is of a table").into();
     let origin = mrt::Origin::As(change.origin);
-    let path = mrt::Path { next_hop: Some(address), origin, length: change.path_length, details: None };
+    let (length, preference) = (change.path_length, mrt::Preference::default());
+    let path = mrt::Path { next_hop: Some(address), origin, length, preference, details: None };
     let what = match change.origin {
         0 => mrt::What::Withdraw { prefix, path_id: None },
         _ => mrt::What::Announce { prefix, path_id: None, path, dumped: false },
     };
     let peer = mrt::Peer { address, asn: change.peer };
-    mrt::Event { offset: 0, time: Duration::ZERO, peer, multicast: false, what }
+    let speaker = mrt::Speaker::default();
+    mrt::Event { offset: 0, time: Duration::ZERO, peer, speaker, multicast: false, what }
 }
 
 /// Calls `take` with the messages of a peer.

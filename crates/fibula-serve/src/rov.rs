@@ -7,6 +7,7 @@ use axum::extract::State;
 use axum::http::Uri;
 use axum::response::Response;
 use fibula::IpPrefix;
+use fibula_io::mrt::as_number;
 use fibula_io::rov::{Origins, Vrps};
 use fibula_page::{Query, prefix_of};
 use serde_json::{Value, json};
@@ -25,7 +26,7 @@ pub(crate) async fn rov(State(app): State<Arc<App>>, uri: Uri) -> Result<Respons
     let vrps = vrps.get();
     let prefix = prefix_of("prefix", query.needed("prefix")?)?;
     if let Some(origin) = query.get("origin") {
-        let number = origin.strip_prefix("AS").unwrap_or(origin).parse();
+        let number = as_number(origin);
         let number = number.map_err(|_| Refusal::bad("origin: expected the number of an AS"))?;
         return Ok(answer([row(&vrps, prefix, Some(number))]));
     }

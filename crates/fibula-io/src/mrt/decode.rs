@@ -6,11 +6,11 @@
 
 use super::frame::{BGP, BGP4MP, BGP4MP_ET, Record, TABLE_DUMP, TABLE_DUMP_V2};
 use super::nlri::{self, Lists, next_hop_of};
-use super::{Details, Event, Origin, Path, Peer, What};
+use super::{AsPath, Details, Event, Path, Peer, Preference, Speaker, What, as_path};
 use crate::Damage;
 use bgpkit_parser::models::{
-    AsPathSegment, Asn, AttrType, AttributeValue, Attributes, Bgp4MpEnum, BgpMessage, LegacyBgp, MrtMessage,
-    NetworkPrefix, NextHopAddress, Nlri, RibAfiEntries, Safi, TableDumpMessage, TableDumpV2Message,
+    AttrType, AttributeValue, Attributes, Bgp4MpEnum, BgpMessage, LegacyBgp, MrtMessage, NetworkPrefix,
+    NextHopAddress, Nlri, RibAfiEntries, Safi, TableDumpMessage, TableDumpV2Message,
 };
 use bgpkit_parser::parser::mrt::mrt_record::parse_mrt_body;
 use bytes::Bytes;
@@ -21,7 +21,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// The peers of a PEER_INDEX_TABLE by their index.
-pub(super) type Peers = HashMap<u16, Peer>;
+pub(super) type Peers = HashMap<u16, (Peer, Speaker)>;
 
 /// The peer of records that name none.
 const UNKNOWN_PEER: Peer = Peer { address: IpAddr::V4(Ipv4Addr::UNSPECIFIED), asn: 0 };
@@ -36,7 +36,10 @@ pub(super) fn peers(record: Record) -> Result<Peers, Damage> {
         Ok(MrtMessage::TableDumpV2Message(TableDumpV2Message::PeerIndexTable(table))) => Ok(table
             .id_peer_map
             .into_iter()
-            .map(|(index, peer)| (index, Peer { address: peer.peer_ip, asn: peer.peer_asn.to_u32() }))
+            .map(|(index, peer)| {
+                let speaker = Speaker { router_id: Some(peer.peer_bgp_id.into()), is_internal: None };
+                (index, (Peer { address: peer.peer_ip, asn: peer.peer_asn.to_u32() }, speaker))
+            })
             .collect()),
         Ok(_) => Err(Damage::byte(record.offset, "expected a peer index table")),
         Err(error) => Err(Damage::byte(
@@ -54,7 +57,9 @@ pub(super) fn events(
     is_detailed: bool,
     out: &mut VecDeque<Result<Event, Damage>>,
 ) {
-    let mut found = Found { offset: record.offset, time: record.time, is_detailed, multicast: false, out };
+    let speaker = Speaker::default();
+    let (offset, time) = (record.offset, record.time);
+    let mut found = Found { offset, time, speaker, is_detailed, multicast: false, out };
     if let Err(what) = decode(record, peers, lists, &mut found) {
         let damage = Damage::byte(found.offset, what);
         found.out.push_back(Err(damage));
@@ -68,14 +73,15 @@ struct Found<'a> {
     /// Whether paths have their details.
     is_detailed: bool,
     /// The attributes of the events that are pushed next.
+    speaker: Speaker,
     multicast: bool,
     out: &'a mut VecDeque<Result<Event, Damage>>,
 }
 
 impl Found<'_> {
     fn push(&mut self, peer: Peer, what: What) {
-        let Self { offset, time, multicast, .. } = *self;
-        self.out.push_back(Ok(Event { offset, time, peer, multicast, what }));
+        let Self { offset, time, speaker, multicast, .. } = *self;
+        self.out.push_back(Ok(Event { offset, time, peer, speaker, multicast, what }));
     }
 
     /// Returns the path of some attributes. Beside an AS_PATH of numbers of 4 bytes, AS4_PATH is
@@ -89,34 +95,14 @@ impl Found<'_> {
             }
             (path, as4_path) => path.or(as4_path),
         };
-        let communities = || attributes.iter_communities().map(|community| community.to_string()).collect();
-        let details = |as_path: Vec<Vec<u32>>| {
-            self.is_detailed.then(|| Arc::new(Details { as_path, communities: communities() }))
-        };
-        let Some(path) = path else {
-            return Path { next_hop, origin: Origin::Local, length: 0, details: details(Vec::new()) };
-        };
-        let last = path.segments.iter().rfind(|segment| !segment.is_empty() && !segment.is_confed());
-        let origin = match last {
-            Some(AsPathSegment::AsSequence(sequence)) => {
-                sequence.last().map(|number| Origin::As(number.to_u32()))
-            }
-            Some(AsPathSegment::AsSet(set)) => Some(match set[..] {
-                [one] => Origin::As(one.to_u32()),
-                _ => Origin::Set(set.iter().map(Asn::to_u32).collect()),
-            }),
-            _ => None,
-        };
-        let numbers = |asns: &[Asn]| asns.iter().map(Asn::to_u32).collect::<Vec<u32>>();
-        let elements = path.segments.iter().flat_map(|segment| match segment {
-            AsPathSegment::AsSequence(sequence) => {
-                sequence.iter().map(|number| vec![number.to_u32()]).collect()
-            }
-            AsPathSegment::AsSet(set) if !set.is_empty() => vec![numbers(set)],
-            _ => Vec::new(),
+        let segments = path.map_or(&[][..], |path| &path.segments);
+        let details = self.is_detailed.then(|| {
+            let communities = attributes.iter_communities().map(|community| community.to_string());
+            Arc::new(Details { as_path: AsPath::of(segments), communities: communities.collect() })
         });
-        let details = if self.is_detailed { details(elements.collect()) } else { None };
-        Path { next_hop, origin: origin.unwrap_or(Origin::Local), length: path.route_len() as u32, details }
+        let (origin, neighbour) = as_path::ends(segments);
+        let length = path.map_or(0, |path| path.route_len() as u32);
+        Path { next_hop, origin, length, preference: preference(attributes, neighbour), details }
     }
 
     fn announce(
@@ -131,6 +117,21 @@ impl Found<'_> {
         self.push(peer, What::Announce { prefix, path_id, path, dumped });
         Ok(())
     }
+}
+
+/// Returns what route selection compares.
+fn preference(attributes: &Attributes, neighbour: u32) -> Preference {
+    // A value that is not there counts as the least (RFC 4271 section 9.1.2.2).
+    let mut preference = Preference { origin: 2, neighbour, ..Preference::default() };
+    for attribute in attributes {
+        match attribute {
+            AttributeValue::Origin(origin) => preference.origin = u8::from(*origin),
+            AttributeValue::MultiExitDiscriminator(value) => preference.exit = *value,
+            AttributeValue::LocalPreference(value) => preference.local = Some(*value),
+            _ => {}
+        }
+    }
+    preference
 }
 
 fn read_prefix(prefix: &NetworkPrefix) -> Result<IpPrefix, String> {
@@ -150,7 +151,7 @@ pub(super) fn lists(record: &Record) -> Option<(Peer, bool, Lists)> {
         let peer = Peer { address: octets.into(), asn: number(0, 2)? };
         return Some((peer, false, Lists::of(&body.get(12..).map(|rest| body.slice_ref(rest))?)?));
     }
-    if !matches!(record.kind, BGP4MP | BGP4MP_ET) || !matches!(record.subtype, 1 | 4 | 6..=11) {
+    if !matches!(record.kind, BGP4MP | BGP4MP_ET) || !matches!(record.subtype, 1 | 4 | 8 | 9) {
         return None;
     }
     let as_bytes = if has_long_numbers(record.subtype) { 4 } else { 2 };
@@ -173,6 +174,7 @@ pub(super) fn left_out(record: &Record) -> Option<&'static str> {
         (TABLE_DUMP_V2, 6 | 12) => {
             generic_as_unicast(record.subtype, &record.body).is_none().then_some(OTHER_FAMILY)
         }
+        (BGP4MP | BGP4MP_ET, 6 | 7 | 10 | 11) => Some("message that the router itself sent"),
         (TABLE_DUMP | TABLE_DUMP_V2 | BGP4MP | BGP4MP_ET | BGP, _) => None,
         (6 | 8, _) => Some("record of RIP"),
         (9 | 10, _) => Some("record of BGP4PLUS"),
@@ -187,7 +189,7 @@ pub(super) const OTHER_FAMILY: &str = "record with routes of another family (VPN
 
 /// Returns whether a BGP4MP message has AS numbers of 4 bytes, in its AS_PATH too.
 fn has_long_numbers(subtype: u16) -> bool {
-    matches!(subtype, 4 | 7 | 9 | 11)
+    matches!(subtype, 4 | 9)
 }
 
 fn decode(
@@ -235,6 +237,7 @@ fn decode(
         }
         MrtMessage::Bgp4Mp(Bgp4MpEnum::Message(message)) => {
             let peer = Peer { address: message.peer_ip, asn: message.peer_asn.to_u32() };
+            found.speaker.is_internal = Some(message.local_asn == message.peer_asn);
             bgp_message(peer, &message.bgp_message, lists, has_long_numbers(subtype), found)
         }
         MrtMessage::LegacyBgp(LegacyBgp::Message(message)) => {
@@ -356,17 +359,18 @@ fn rib_entries(
     found.multicast = matches!(u16::from(rib.rib_type), 3 | 5 | 9 | 11);
     let mut missing = None;
     for entry in &rib.rib_entries {
-        let peer = match peers.map(|peers| peers.get(&entry.peer_index)) {
-            Some(Some(&peer)) => peer,
+        let (peer, speaker) = match peers.map(|peers| peers.get(&entry.peer_index)) {
+            Some(Some(&known)) => known,
             Some(None) => {
                 missing.get_or_insert(format!("peer {} is not in the peer index table", entry.peer_index));
                 continue;
             }
             None => {
                 missing.get_or_insert("no peer index table before it names its peers".into());
-                UNKNOWN_PEER
+                (UNKNOWN_PEER, Speaker::default())
             }
         };
+        found.speaker = speaker;
         let mut prefix = rib.prefix;
         prefix.path_id = entry.path_id;
         let path = found.path(&entry.attributes, any_next_hop(&entry.attributes), true);

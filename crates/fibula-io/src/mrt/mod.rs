@@ -10,15 +10,18 @@
 //! deprecated BGP (5). Only plain routes of IPv4 and IPv6 become events, none of VPNs or with
 //! labels. Bits of a prefix after its length are padding (RFC 4271 section 4.3) and always cleared.
 
+mod as_path;
 pub mod bmp;
 mod decode;
 mod frame;
 mod nlri;
 mod paths;
 
+pub(crate) use as_path::origin_code;
+pub use as_path::{AsPath, Element, as_number};
 pub use frame::looks_like;
 pub use nlri::AddPath;
-pub(crate) use paths::{Outcome, Paths, PeerChoice};
+pub(crate) use paths::{Paths, PeerChoice};
 
 use crate::report::{Kind, Report};
 use crate::{Damage, Place};
@@ -48,11 +51,11 @@ impl fmt::Display for Peer {
 /// The end of an AS path.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Origin {
-    /// Nowhere: the path is empty, the peer's own AS originates the route.
+    /// The path is empty or ends in a confederation: the peer's own AS originates the route.
     Local,
     /// In one AS.
     As(u32),
-    /// In a set of ASes, in the order of the message.
+    /// In a set of ASes, in rising order, each once.
     Set(Arc<[u32]>),
 }
 
@@ -65,17 +68,42 @@ pub struct Path {
     pub origin: Origin,
     /// The length of the AS path as route selection counts it: a set is 1, confederations are 0.
     pub length: u32,
+    /// What else route selection compares.
+    pub preference: Preference,
     /// The whole of the AS path and the communities, if [`Events::detailed`] asked for them.
     pub details: Option<Arc<Details>>,
+}
+
+/// What route selection compares beside the length of the AS path (RFC 4271 section 9.1).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Preference {
+    /// LOCAL_PREF, if the message has it.
+    pub local: Option<u32>,
+    /// ORIGIN: 0 is IGP, 1 is EGP, 2 is incomplete.
+    pub origin: u8,
+    /// MULTI_EXIT_DISC; 0 if the message has none.
+    pub exit: u32,
+    /// The AS that the path begins with, among whose routes the discriminators are compared; 0 if
+    /// none.
+    pub neighbour: u32,
 }
 
 /// What a route has beside what decides where packets go.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Details {
-    /// The AS path without confederations; an element of several is a set.
-    pub as_path: Vec<Vec<u32>>,
+    /// The AS path without confederations.
+    pub as_path: AsPath,
     /// The communities, extended and large ones too, as text: `64500:100`, `no-export`.
     pub communities: Vec<String>,
+}
+
+/// What a message tells of the peer beside its routes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Speaker {
+    /// The identifier of the peer's router, if it is told.
+    pub router_id: Option<u32>,
+    /// Whether the peer is of the same AS as the router that tells of it.
+    pub is_internal: Option<bool>,
 }
 
 /// What happened.
@@ -100,7 +128,7 @@ pub enum What {
         path_id: Option<u32>,
     },
     /// The session with the peer changed its state (RFC 4271 section 8.2.2; 6 is Established).
-    /// Leaving Established withdraws all the peer's routes.
+    /// Leaving or entering Established withdraws all the peer's routes.
     State {
         /// The state before.
         from: u16,
@@ -108,6 +136,9 @@ pub enum What {
         to: u16,
     },
 }
+
+/// Why an update is left out.
+pub(crate) const BEFORE_DUMP: &str = "update from before the dump";
 
 /// One event.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -118,6 +149,8 @@ pub struct Event {
     pub time: Duration,
     /// The peer.
     pub peer: Peer,
+    /// What is told of the peer.
+    pub speaker: Speaker,
     /// Whether it is of the multicast routes (SAFI 2), which do not decide where packets go. Tables
     /// and update streams skip these.
     pub multicast: bool,
@@ -295,7 +328,7 @@ impl Path {
             (Value::OriginAs | Value::Origins, Origin::As(number)) => NextHopInfo::AutonomousSystem(*number),
             (Value::OriginAs | Value::Origins, Origin::Set(set)) => {
                 let numbers: Vec<String> = set.iter().map(ToString::to_string).collect();
-                NextHopInfo::Label(numbers.join(",").into())
+                NextHopInfo::Label(format!("{{{}}}", numbers.join(",")).into())
             }
             (Value::Peer, _) => gateway(peer.address),
             (Value::NextHops, _) => crate::table::all_next_hops(self.next_hop),

@@ -13,7 +13,9 @@ use std::time::Duration;
 ///
 /// Where table and updates are all MRT, the paths of all peers are kept, so that a prefix has the
 /// best path that was left at that time, or that of [`ReadOptions::peer`]; updates from before the
-/// dump are left out. Otherwise each update changes the table as it is. An update of text without a
+/// record of their prefix in the dump are left out. Otherwise each update changes the table as it
+/// is: where two peers have announced a prefix, the withdrawal of one leaves the path of the other.
+/// How updates are cut into files does not matter. An update of text without a
 /// time is taken as one from before the time, and counted as a guess.
 ///
 /// # Errors
@@ -43,9 +45,10 @@ pub fn read_at(
         strict: options.strict,
         progress: options.progress.clone(),
     };
+    let mut stream = update::Stream::new(&options, Some(time));
     for source in updates {
         let tables = &mut loaded.tables;
-        let mut changes = update::read(source, &options, &mut tables.next_hops)?;
+        let mut changes = stream.read(source, &mut tables.next_hops)?;
         changes.settle(&tables.ipv4, &tables.ipv6);
         let untimed =
             apply(&mut tables.ipv4, &changes.ipv4, time) + apply(&mut tables.ipv6, &changes.ipv6, time);
@@ -55,6 +58,7 @@ pub fn read_at(
         loaded.report.merge(notes, options.strict).map_err(|damage| Error::at(source, &damage))?;
         loaded.damage.extend(changes.damage.into_iter().map(|damage| of_source(damage, source)));
     }
+    stream.finish(updates.last().unwrap_or(table), &mut loaded.damage)?;
     loaded.report.kept = (loaded.tables.ipv4.len() + loaded.tables.ipv6.len()) as u64;
     Ok(loaded)
 }
@@ -109,7 +113,7 @@ fn replayed(
             builder.damage.extend(found.into_iter().map(|damage| of_source(damage, source)));
         }
     }
-    replay.finish(options.value, &mut builder).map_err(|damage| Error::at(table, &damage))?;
+    replay.finish(&mut builder).map_err(|damage| Error::at(table, &damage))?;
     let (tables, damage, report) = builder.finish().map_err(|what| Error::of(table, what))?;
     Ok(Loaded { tables, format: Format::Mrt, damage, report })
 }

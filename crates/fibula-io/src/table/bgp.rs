@@ -1,10 +1,9 @@
 //! The best routes of tables of BGP that show the others too.
 
-use super::bgpdump::origin_of;
 use super::builder::Builder;
 use super::hops::{all_next_hops, list_of_origins, route_fields};
 use super::{ReadOptions, Value};
-use crate::mrt::{Details, Origin, Path, Peer};
+use crate::mrt::{AsPath, Details, Origin, Path, Peer, Preference};
 use crate::{Damage, Place};
 use fibula::{IpPrefix, NextHopInfo};
 use std::collections::HashMap;
@@ -17,7 +16,7 @@ pub(super) struct Route {
     pub(super) is_best: bool,
     pub(super) next_hop: Option<IpAddr>,
     /// Its AS path; `None` where the text does not tell it.
-    pub(super) as_path: Option<Vec<Vec<u32>>>,
+    pub(super) as_path: Option<AsPath>,
     pub(super) communities: Vec<String>,
     pub(super) peer: Option<IpAddr>,
 }
@@ -37,7 +36,7 @@ struct Known {
     first: Place,
     best: Option<Route>,
     /// The AS paths of all of its routes.
-    as_paths: Vec<Vec<Vec<u32>>>,
+    as_paths: Vec<AsPath>,
 }
 
 impl BestRoutes {
@@ -82,15 +81,12 @@ impl BestRoutes {
 const NO_ORIGIN: &str = "route without an origin AS";
 
 /// Returns the origin of an AS path, which is the daemon's own where that is empty.
-pub(super) fn origin(
-    as_path: Option<&Vec<Vec<u32>>>,
-    local_as: Option<u32>,
-) -> Result<NextHopInfo, &'static str> {
-    let origin = origin_of(as_path.ok_or(NO_ORIGIN)?);
+pub(super) fn origin(as_path: Option<&AsPath>, local_as: Option<u32>) -> Result<NextHopInfo, &'static str> {
+    let origin = as_path.ok_or(NO_ORIGIN)?.origin();
     if origin == Origin::Local && local_as.is_none() {
         return Err(NO_ORIGIN);
     }
-    let path = Path { next_hop: None, origin, length: 0, details: None };
+    let path = Path { next_hop: None, origin, length: 0, preference: Preference::default(), details: None };
     Ok(path.value(Peer { address: UNKNOWN, asn: local_as.unwrap_or(0) }, Value::OriginAs))
 }
 
@@ -111,10 +107,11 @@ pub(super) fn value(route: Route, wanted: Value, local_as: Option<u32>) -> Resul
         Value::OriginAs | Value::Origins => origin(route.as_path.as_ref(), local_as),
         Value::Route => {
             let as_path = route.as_path.ok_or("route without an AS path")?;
-            let (origin, length) = (origin_of(&as_path), as_path.len() as u32);
+            let (origin, length) = (as_path.origin(), as_path.length());
             let details = Some(Details { as_path, communities: route.communities }.into());
             let peer = Peer { address: route.peer.unwrap_or(UNKNOWN), asn: local_as.unwrap_or(0) };
-            Ok(route_fields(&Path { next_hop, origin, length, details }, Some(peer)))
+            let preference = Preference::default();
+            Ok(route_fields(&Path { next_hop, origin, length, preference, details }, Some(peer)))
         }
         Value::Peer => {
             let address = Some(route.peer.ok_or("route without a known peer")?);

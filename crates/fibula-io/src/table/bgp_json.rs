@@ -4,11 +4,11 @@
 //! Of each prefix the route that is marked as the best is taken.
 
 use super::bgp::{BestRoutes, Route};
-use super::bgpdump::as_path;
 use super::builder::Builder;
 use super::layouts::{Layout, Looks, Reader};
 use super::named::Choice;
 use super::{ReadOptions, json};
+use crate::mrt::{AsPath, Element};
 use crate::{Damage, Place, scan};
 use serde::Deserialize;
 use serde_json::Value;
@@ -128,7 +128,7 @@ fn read_vrf(text: &[u8], part: &[u8], options: &ReadOptions, builder: &mut Build
                     Value::Object(reasons) => reasons.get("overall").is_some_and(|overall| overall == true),
                     other => *other == true,
                 };
-                let as_path = route.path.as_deref().map(as_path).transpose()?;
+                let as_path = route.path.as_deref().map(AsPath::parse).transpose()?;
                 let (next_hop, peer) =
                     (used.and_then(|hop| hop.ip), route.peer_id.and_then(|peer| peer.parse().ok()));
                 let communities = Vec::new();
@@ -180,16 +180,8 @@ fn read_gobgp(text: &[u8], options: &ReadOptions, builder: &mut Builder) -> Resu
                     .find_map(|a| a.nexthop.as_deref());
                 let next_hop =
                     hop.map(|hop| hop.parse().map_err(|_| format!("{} is no next hop", scan::quoted(hop))));
-                // Segments of types 3 and 4 are confederations.
-                let path = route.attrs.iter().find(|attribute| attribute.r#type == 2).map(|path| {
-                    let parts =
-                        path.as_paths.iter().filter(|part| part.segment_type <= 2 && !part.asns.is_empty());
-                    let elements = parts.flat_map(|part| match part.segment_type {
-                        1 => vec![part.asns.clone()],
-                        _ => part.asns.iter().map(|&number| vec![number]).collect(),
-                    });
-                    elements.collect::<Vec<_>>()
-                });
+                let path = route.attrs.iter().find(|attribute| attribute.r#type == 2);
+                let path = path.map(|path| as_path(&path.as_paths));
                 let communities = route.attrs.iter().flat_map(|attribute| &attribute.communities);
                 let communities = communities.map(|number| format!("{}:{}", number >> 16, number & 0xFFFF));
                 let (as_path, communities) = (path, communities.collect());
@@ -201,6 +193,18 @@ fn read_gobgp(text: &[u8], options: &ReadOptions, builder: &mut Builder) -> Resu
         })?;
         best.finish(options, builder)
     })
+}
+
+/// Returns the path of some segments, of which those of types 3 and 4 are confederations.
+fn as_path(segments: &[Segment]) -> AsPath {
+    let segments = segments.iter().filter(|segment| !segment.asns.is_empty());
+    let elements = segments.clone().flat_map(|segment| match segment.segment_type {
+        1 => vec![Element::set(segment.asns.iter().copied())],
+        2 => segment.asns.iter().map(|&number| Element::As(number)).collect(),
+        _ => Vec::new(),
+    });
+    let ends_in_confederation = segments.clone().next_back().is_some_and(|segment| segment.segment_type > 2);
+    AsPath { elements: elements.collect(), ends_in_confederation }
 }
 
 #[derive(Deserialize)]
@@ -230,7 +234,7 @@ fn read_openbgpd(text: &[u8], options: &ReadOptions, builder: &mut Builder) -> R
         let mut best = BestRoutes::default();
         json::each(document.rib, builder, |place: Place, route, _| {
             let prefix = scan::prefix(route.prefix.as_bytes(), options.mask_host_bits)?;
-            let as_path = route.aspath.as_deref().map(as_path).transpose()?;
+            let as_path = route.aspath.as_deref().map(AsPath::parse).transpose()?;
             let peer = route.neighbor.and_then(|neighbor| neighbor.remote_addr);
             let (is_best, next_hop) = (route.best, route.exit_nexthop);
             let communities = route.communities;
@@ -268,7 +272,7 @@ mod tests {
         let openbgpd = r#"{"rib":[{"prefix":"203.0.113.0/24","best":true,"aspath":"64502 {64510,64511}","exit_nexthop":"192.0.2.2","neighbor":{"remote_addr":"192.0.2.2"}},
             {"prefix":"10.0.0.0/8","aspath":"1"}]}"#;
         for (format, text) in [(Format::FrrBgp, frr), (Format::Gobgp, gobgp), (Format::Openbgpd, openbgpd)] {
-            let expected = ["192.0.2.2", "64510,64511", "192.0.2.2"];
+            let expected = ["192.0.2.2", "{64510,64511}", "192.0.2.2"];
             assert_eq!(read(format, text), expected.map(|value| vec![format!("203.0.113.0/24 {value}")]));
         }
     }

@@ -12,7 +12,9 @@
 use super::builder::{Builder, Trouble};
 use super::layouts::{Layout, Lines, Looks, Reader};
 use super::{ReadOptions, mrt};
-use crate::mrt::{Details, Event, Origin, Path, Paths, Peer, PeerChoice, What};
+use crate::mrt::{
+    AsPath, Details, Event, Path, Paths, Peer, PeerChoice, Preference, Speaker, What, as_number, origin_code,
+};
 use crate::scan::{self, quoted, utf8};
 use crate::{Damage, Place};
 use std::time::Duration;
@@ -31,10 +33,14 @@ fn read(blocks: &mut Lines<'_>, options: &ReadOptions, builder: &mut Builder) ->
     blocks.each_line(|number, line| {
         end = number;
         let result = line.and_then(utf8).and_then(|line| event(line, number)).map_err(Trouble::Here);
-        let result = result.map(|event| event.into_iter().for_each(|event| paths.play(&event, |_, _| {})));
+        let result = result.map(|event| {
+            if let Some(event) = event {
+                paths.apply(&event);
+            }
+        });
         builder.settled(Place::Line(number), result)
     })?;
-    mrt::finish(&paths, options.value, Place::Line(end), builder)
+    mrt::finish(&mut paths, Place::Line(end), builder)
 }
 
 /// Reads a line; `None` if it is blank.
@@ -60,59 +66,33 @@ fn event(line: &str, number: u64) -> Result<Option<Event>, String> {
     };
     let what = match kind {
         "A" | "B" => {
-            let [path, _, next_hop, ..] = attributes else { return Err(expected()) };
-            let as_path = as_path(path)?;
-            let (origin, length) = (origin_of(&as_path), as_path.len() as u32);
+            let [path, origin_name, next_hop, ..] = attributes else { return Err(expected()) };
+            let as_path = AsPath::parse(path)?;
+            let (origin, length) = (as_path.origin(), as_path.length());
             let next_hop = next_hop.parse().map_err(|_| format!("{} is no next hop", quoted(next_hop)))?;
             // `bgpdump` writes this where a message has no next hop.
             let next_hop = Some(next_hop).filter(|hop| *hop != std::net::IpAddr::from([255; 4]));
             // After the next hop: local preference, MED, communities.
             let communities = attributes.get(5).copied().unwrap_or_default().split_ascii_whitespace();
             let communities = communities.map(str::to_owned).collect();
+            let number = |at: usize| attributes.get(at).and_then(|number| number.parse::<u32>().ok());
+            let preference = Preference {
+                // `bgpdump` writes 0 where a message has none.
+                local: number(3).filter(|&local| local != 0),
+                origin: origin_code(origin_name),
+                exit: number(4).unwrap_or(0),
+                neighbour: as_path.neighbour(),
+            };
             let details = Some(Details { as_path, communities }.into());
-            let path = Path { next_hop, origin, length, details };
+            let path = Path { next_hop, origin, length, preference, details };
             What::Announce { prefix: prefix(rest[0])?, path_id: id, path, dumped: is_dump }
         }
         "W" => What::Withdraw { prefix: prefix(rest[0])?, path_id: id },
         "STATE" => What::State { from: state(0)?, to: state(1)? },
         _ => return Err(expected()),
     };
-    Ok(Some(Event { offset: number, time: Duration::ZERO, peer, multicast: false, what }))
-}
-
-/// Reads an AS number, also as two halves (`1.10`).
-fn as_number(text: &str) -> Result<u32, String> {
-    let halves = text.split_once('.').and_then(|(high, low)| {
-        Some(u32::from(high.parse::<u16>().ok()?) << 16 | u32::from(low.parse::<u16>().ok()?))
-    });
-    halves.or_else(|| text.parse().ok()).ok_or_else(|| format!("{} is no AS number", quoted(text)))
-}
-
-/// Returns the elements of an AS path, `1 2 {3,4}`, without the confederations in brackets.
-pub(super) fn as_path(text: &str) -> Result<Vec<Vec<u32>>, String> {
-    let (mut path, mut depth) = (Vec::new(), 0_i32);
-    for word in text.split_ascii_whitespace() {
-        let opens = word.starts_with(['(', '[']);
-        depth += i32::from(opens);
-        let closes = word.ends_with([')', ']']);
-        if depth == 0 {
-            path.push(match word.strip_prefix('{').and_then(|set| set.strip_suffix('}')) {
-                None => vec![as_number(word)?],
-                Some(set) => set.split(',').map(as_number).collect::<Result<_, _>>()?,
-            });
-        }
-        depth -= i32::from(closes);
-    }
-    Ok(path)
-}
-
-/// Returns the end of an AS path.
-pub(super) fn origin_of(as_path: &[Vec<u32>]) -> Origin {
-    match as_path.last().map(Vec::as_slice) {
-        None => Origin::Local,
-        Some([one]) => Origin::As(*one),
-        Some(several) => Origin::Set(several.into()),
-    }
+    let (offset, time, speaker, multicast) = (number, Duration::ZERO, Speaker::default(), false);
+    Ok(Some(Event { offset, time, peer, speaker, multicast, what }))
 }
 
 #[cfg(test)]
@@ -121,7 +101,7 @@ mod tests {
     use super::super::{Format, ReadOptions, Value, parse};
 
     const TEXT: &[u8] = b"TABLE_DUMP2|1700000000|B|192.0.2.7|64500|10.0.0.0/8|64500 65001|IGP|192.0.2.7|0|0||NAG||\n\
-        TABLE_DUMP2|1700000000|B|192.0.2.8|64501|10.0.0.0/8|64501 {65002,65003} (65010)|IGP|192.0.2.8|0|0||NAG||\n\
+        TABLE_DUMP2|1700000000|B|192.0.2.8|64501|10.0.0.0/8|64501 (65010) {65003,65002}|IGP|192.0.2.8|0|0||NAG||\n\
         BGP4MP|11/14/23 22:13:20|A|192.0.2.8|64501|2001:db8::/32|64501|IGP|2001:db8::8|0|0||NAG||\n\
         BGP|1700000000|A|192.0.2.8|64501|10.1.0.0/16|64501|IGP|192.0.2.8|0|0||NAG||\n\
         BGP4MP|1700000000|W|192.0.2.8|64501|10.1.0.0/16\n\
@@ -135,7 +115,7 @@ mod tests {
         assert_eq!(routes(&of(Value::OriginAs)), ["10.0.0.0/8 65001", "2001:db8::/32 64501"]);
         let peer =
             ReadOptions { value: Value::OriginAs, peer: Some("192.0.2.8".into()), ..Default::default() };
-        assert_eq!(routes(&parse(TEXT, &peer).unwrap())[0], "10.0.0.0/8 65002,65003");
+        assert_eq!(routes(&parse(TEXT, &peer).unwrap())[0], "10.0.0.0/8 {65002,65003}");
     }
 
     #[test]

@@ -2,8 +2,8 @@
 
 use super::Value;
 use super::fields::{list, object, quoted};
-use crate::Place;
-use crate::mrt::{Origin, Path, Peer};
+use crate::mrt::{Element, Origin, Path, Peer};
+use crate::{Place, rov};
 use fibula::{IpPrefix, NextHopInfo};
 use std::net::IpAddr;
 
@@ -105,9 +105,9 @@ pub(crate) fn route_fields(path: &Path, peer: Option<Peer>) -> NextHopInfo {
     let null = || "null".to_owned();
     let address = |address: Option<IpAddr>| address.map_or_else(null, |address| quoted(&address.to_string()));
     let numbers = |set: &[u32]| set.iter().map(u32::to_string).collect::<Vec<_>>();
-    let element = |element: &Vec<u32>| match element[..] {
-        [one] => one.to_string(),
-        ref set => list(&numbers(set)),
+    let element = |element: &Element| match element {
+        Element::As(number) => number.to_string(),
+        Element::Set(set) => list(&numbers(set)),
     };
     let details = path.details.as_deref();
     let origin = match (&path.origin, peer) {
@@ -123,7 +123,8 @@ pub(crate) fn route_fields(path: &Path, peer: Option<Peer>) -> NextHopInfo {
         ("peer", address(peer.map(|peer| peer.address).filter(|address| !address.is_unspecified()))),
         (
             "as_path",
-            details.map_or_else(null, |it| list(&it.as_path.iter().map(element).collect::<Vec<_>>())),
+            details
+                .map_or_else(null, |it| list(&it.as_path.elements.iter().map(element).collect::<Vec<_>>())),
         ),
         ("communities", details.map_or_else(null, |it| texts(&it.communities))),
     ];
@@ -132,19 +133,19 @@ pub(crate) fn route_fields(path: &Path, peer: Option<Peer>) -> NextHopInfo {
 
 /// Returns the distinct origins of routes as a list, in order; sets are lists in it.
 pub(crate) fn list_of_origins<'i>(origins: impl Iterator<Item = &'i NextHopInfo>) -> NextHopInfo {
-    let mut numbers: Vec<Vec<u32>> = origins
-        .map(|origin| match origin {
-            NextHopInfo::AutonomousSystem(number) => vec![*number],
-            other => other.to_string().split(',').filter_map(|number| number.parse().ok()).collect(),
+    let mut all: Vec<Element> = origins
+        .filter_map(|origin| match origin {
+            NextHopInfo::AutonomousSystem(number) => Some(Element::As(*number)),
+            other => rov::set_of(&other.to_string()).map(Element::set),
         })
         .collect();
-    numbers.sort_unstable();
-    numbers.dedup();
-    let one = |set: &Vec<u32>| match set[..] {
-        [one] => one.to_string(),
-        _ => list(&set.iter().map(u32::to_string).collect::<Vec<_>>()),
+    all.sort_unstable_by(|a, b| (a.numbers(), a).cmp(&(b.numbers(), b)));
+    all.dedup();
+    let one = |origin: &Element| match origin {
+        Element::As(number) => number.to_string(),
+        Element::Set(set) => list(&set.iter().map(u32::to_string).collect::<Vec<_>>()),
     };
-    NextHopInfo::Label(list(&numbers.iter().map(one).collect::<Vec<_>>()).into())
+    NextHopInfo::Label(list(&all.iter().map(one).collect::<Vec<_>>()).into())
 }
 
 /// The origins of the routes to a prefix, which follow one another in a text.

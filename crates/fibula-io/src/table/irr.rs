@@ -14,6 +14,7 @@
 use super::ReadOptions;
 use super::builder::{Builder, Lists};
 use super::layouts::{Layout, Lines, Looks, Reader};
+use crate::mrt::as_number;
 use crate::scan::{self, quoted};
 use crate::{Damage, Place};
 use fibula::IpPrefix;
@@ -74,8 +75,8 @@ fn read(blocks: &mut Lines<'_>, options: &ReadOptions, builder: &mut Builder) ->
                 return Err(format!("expected one origin of an object, found {}", quoted(line)).into());
             }
             "origin" if !object.is_other => {
-                let number = value.get(2..).filter(|_| value.to_ascii_uppercase().starts_with("AS"));
-                let number: Option<u32> = number.and_then(|number| number.parse().ok());
+                let number = Some(value).filter(|value| value.to_ascii_uppercase().starts_with("AS"));
+                let number = number.and_then(|value| as_number(value).ok());
                 let number = number.ok_or_else(|| format!("{} is no AS number", quoted(value)))?;
                 object.origin = Some(number.to_string());
             }

@@ -16,7 +16,6 @@
 //! and `inet6.0` are read, or the one asked for, or those of the VRF asked for (`red.inet.0`). A
 //! text of one other VRF is that VRF. How far the lines are indented does not matter.
 
-use super::bgpdump::{as_path, origin_of};
 use super::builder::Builder;
 use super::hops::Hop;
 use super::layouts::{Layout, Lines, Looks, Reader};
@@ -26,7 +25,7 @@ use super::router::sink::{Line, REST, Route, Sink};
 use super::router::words::{self, Words};
 use super::show_route::is_prompt;
 use super::{ReadOptions, Value};
-use crate::mrt::{Origin, Path, Peer};
+use crate::mrt::{AsPath, Origin, Path, Peer, Preference};
 use crate::scan::utf8;
 use crate::{Damage, Place};
 use fibula::IpPrefix;
@@ -154,7 +153,8 @@ impl Reading {
         if words.phrase("AS path:").is_some() {
             route.origin = Some(path(words)?).filter(|origin| *origin != Origin::Local).map(|origin| {
                 const UNKNOWN: Peer = Peer { address: IpAddr::V4(Ipv4Addr::UNSPECIFIED), asn: 0 };
-                let path = Path { next_hop: None, origin, length: 0, details: None };
+                let preference = Preference::default();
+                let path = Path { next_hop: None, origin, length: 0, preference, details: None };
                 path.value(UNKNOWN, Value::OriginAs)
             });
             return Ok(());
@@ -183,7 +183,7 @@ fn path(words: Words<'_>) -> Result<Origin, String> {
         return Err(unknown(after.trim()));
     }
     let path = path.trim_end().trim_end_matches(['I', 'E', '?']).trim_end();
-    Ok(origin_of(&as_path(path)?))
+    Ok(AsPath::parse(path)?.origin())
 }
 
 #[cfg(test)]

@@ -128,7 +128,7 @@ named! {
         /// All next hops with their weights, as a list of objects:
         /// `[{"via":"192.0.2.1","weight":1}]`.
         NextHops = "next-hops",
-        /// The autonomous system at the end of the path; a set of them as a label, `64500,64501`.
+        /// The autonomous system at the end of the path; a set of them as a label, `{64500,64501}`.
         OriginAs = "origin-as",
         /// The origins of all routes of a prefix, not of the best alone, as a list:
         /// `[64500,64501]`. Only of MRT and tables of BGP.
@@ -311,7 +311,7 @@ pub struct ReadOptions {
     /// The columns, in formats that have some.
     pub columns: Columns,
     /// MRT: only routes of this peer (its address or AS number, as text). `None` takes the best
-    /// path of all peers: the shortest AS path, and among those the peer with the lowest address.
+    /// path of all peers: the one that RFC 4271 section 9.1 chooses by what is told.
     pub peer: Option<String>,
     /// The encoding of text; without one UTF-8, or UTF-16 with a byte order mark.
     pub encoding: Option<Encoding>,

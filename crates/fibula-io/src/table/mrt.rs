@@ -3,7 +3,7 @@
 use super::builder::Builder;
 use super::layouts::{Layout, Looks, Reader};
 use super::{ReadOptions, Value};
-use crate::mrt::{Event, Events, Paths, PeerChoice, What};
+use crate::mrt::{BEFORE_DUMP, Event, Events, Paths, PeerChoice, What};
 use crate::{Damage, Place};
 use fibula::NextHop;
 use std::collections::HashMap;
@@ -20,7 +20,7 @@ pub(super) const LAYOUT: Layout = Layout {
 fn read(input: &mut dyn Read, options: &ReadOptions, builder: &mut Builder) -> Result<(), Damage> {
     let mut replay = Replay::new(options, None)?;
     replay.feed(input, options, builder)?;
-    replay.finish(options.value, builder)
+    replay.finish(builder)
 }
 
 /// The events of one file after the other, applied to a table.
@@ -30,16 +30,13 @@ pub(super) struct Replay {
     end: u64,
     /// The time after which events are not applied.
     until: Option<Duration>,
-    /// The latest time of a dumped route.
-    dumped: Option<Duration>,
 }
 
 impl Replay {
-    /// With a time `until`, updates follow the dump: all of its paths are kept.
+    /// With a time `until`, later events are not applied.
     pub(super) fn new(options: &ReadOptions, until: Option<Duration>) -> Result<Self, Damage> {
         let choice = PeerChoice::parse(options.peer.as_deref()).map_err(|what| Damage::byte(0, what))?;
-        let paths = Paths::new(choice, options.value).keeping_all(until.is_some());
-        Ok(Self { paths, end: 0, until, dumped: None })
+        Ok(Self { paths: Paths::new(choice, options.value), end: 0, until })
     }
 
     /// Applies the events of a file.
@@ -54,8 +51,9 @@ impl Replay {
             match event {
                 Ok(event) => {
                     self.end = event.offset;
-                    if self.takes(&event, builder)? {
-                        self.paths.play(&event, |_, _| {});
+                    let place = Place::Byte(event.offset);
+                    if self.takes(&event)? && !self.paths.apply(&event) {
+                        builder.left_out(place, BEFORE_DUMP)?;
                     }
                     builder.beside(Place::Byte(self.end), self.paths.bytes())?;
                 }
@@ -66,46 +64,30 @@ impl Replay {
     }
 
     /// Returns whether an event is one of those up to the time that is asked for.
-    fn takes(&mut self, event: &Event, builder: &mut Builder) -> Result<bool, Damage> {
-        let Some(until) = self.until else { return Ok(true) };
-        let place = Place::Byte(event.offset);
+    fn takes(&self, event: &Event) -> Result<bool, Damage> {
+        let Some(until) = self.until.filter(|until| event.time > *until) else { return Ok(true) };
         if matches!(event.what, What::Announce { dumped: true, .. }) {
-            self.dumped = self.dumped.max(Some(event.time));
-            if event.time > until {
-                let (dumped, until) = (event.time.as_secs(), until.as_secs());
-                let what =
-                    format!("the table was dumped at {dumped}, after the time {until} that is asked for");
-                return Err(Damage { place, what });
-            }
-            return Ok(true);
+            let (dumped, until) = (event.time.as_secs(), until.as_secs());
+            let what = format!("the table was dumped at {dumped}, after the time {until} that is asked for");
+            return Err(Damage::byte(event.offset, what));
         }
-        if self.dumped.is_some_and(|dumped| event.time < dumped) {
-            builder.left_out(place, "update from before the dump")?;
-            return Ok(false);
-        }
-        Ok(event.time <= until)
+        Ok(false)
     }
 
     /// Adds what the events have left to the tables.
-    pub(super) fn finish(&self, value: Value, builder: &mut Builder) -> Result<(), Damage> {
-        finish(&self.paths, value, Place::Byte(self.end), builder)
+    pub(super) fn finish(&mut self, builder: &mut Builder) -> Result<(), Damage> {
+        finish(&mut self.paths, Place::Byte(self.end), builder)
     }
 }
 
-/// Adds the best path of every prefix, or the origins of all.
-pub(super) fn finish(paths: &Paths, value: Value, end: Place, builder: &mut Builder) -> Result<(), Damage> {
+/// Adds the answer for every prefix.
+pub(super) fn finish(paths: &mut Paths, end: Place, builder: &mut Builder) -> Result<(), Damage> {
     if let Some(what) = paths.unmatched() {
         builder.damaged(Damage { place: end, what })?;
     }
-    if value == Value::Origins {
-        return paths
-            .origins()
-            .into_iter()
-            .try_for_each(|(prefix, origins)| builder.route(end, prefix, origins));
-    }
     // Next hops are numbered in the order of the table, without those of paths that did not win.
     let mut numbers: HashMap<u32, NextHop> = HashMap::new();
-    for (prefix, value) in paths.best() {
+    for (prefix, value) in paths.answers() {
         let next_hop = match numbers.get(&value) {
             Some(&next_hop) => next_hop,
             None => builder.intern(end, paths.value(value).clone())?,

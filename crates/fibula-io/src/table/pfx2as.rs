@@ -9,6 +9,7 @@ use super::layouts::{Layout, Looks, Reader, Writer};
 use super::rows::{self, Row};
 use super::text::without_comment;
 use crate::address::parse;
+use crate::rov;
 use crate::scan::{self, field, quoted, utf8};
 use std::borrow::Cow;
 
@@ -67,6 +68,9 @@ fn listed(value: &[u8]) -> Option<String> {
 
 /// Returns a list as the format writes it.
 fn joined(name: &str) -> Option<String> {
+    if let Some(set) = name.strip_prefix('{').and_then(|_| rov::set_of(name)) {
+        return Some(set.iter().map(u32::to_string).collect::<Vec<_>>().join(","));
+    }
     let origins: Vec<serde_json::Value> = serde_json::from_str(name).ok()?;
     let several = origins.len() > 1;
     let number = |origin: &serde_json::Value| origin.as_u64().map(|number| number.to_string());

@@ -20,7 +20,6 @@
 //! headings of VRFs does not name its VRF.
 
 use super::bgp::{self, origin, value};
-use super::bgpdump::as_path;
 use super::builder::Builder;
 use super::hops::{self, Hop};
 use super::layouts::{Layout, Lines, Looks, Reader};
@@ -30,6 +29,7 @@ use super::router::sink::{Line, Route, Sink};
 use super::router::words::{self, Words};
 use super::show_route::{class, is_prompt, is_rule, legend};
 use super::{ReadOptions, Value};
+use crate::mrt::AsPath;
 use crate::scan::{self, utf8};
 use crate::{Damage, Place};
 use fibula::{IpPrefix, NextHopInfo};
@@ -265,7 +265,7 @@ impl Reading {
             }
             let path = words.rest();
             let end = path.trim_end_matches(['i', 'e', '?']);
-            Some(as_path(if end.len() < path.len() { end } else { return Err(unknown(path)) })?)
+            Some(AsPath::parse(if end.len() < path.len() { end } else { return Err(unknown(path)) })?)
         } else {
             path_of(text, columns, words)?
         };
@@ -307,7 +307,7 @@ impl Reading {
             return Err(unknown(code));
         }
         let state = if flags.contains('>') { State::Used } else { State::Candidate };
-        let as_path = Some(as_path(&with_commas(path))?);
+        let as_path = Some(AsPath::parse(&with_commas(path))?);
         self.offer(sink, place, state, (prefix, next_hop, as_path));
         Ok(())
     }
@@ -318,7 +318,7 @@ impl Reading {
         sink: &mut Sink<'_>,
         place: Place,
         state: State,
-        (prefix, hop, as_path): (IpPrefix, Option<NextHopInfo>, Option<Vec<Vec<u32>>>),
+        (prefix, hop, as_path): (IpPrefix, Option<NextHopInfo>, Option<AsPath>),
     ) {
         let is_best = state == State::Used;
         let (next_hop, device) = match hop {
@@ -365,7 +365,7 @@ fn is_damaged(word: &str) -> bool {
 
 /// Reads the numbers after a next hop, the path and the code of its origin. The path is `None`
 /// where the columns do not tell where it begins.
-fn path_of(text: &str, columns: Columns, words: Words<'_>) -> Result<Option<Vec<Vec<u32>>>, String> {
+fn path_of(text: &str, columns: Columns, words: Words<'_>) -> Result<Option<AsPath>, String> {
     let rest = words.rest();
     let (all, attributes) =
         rest.split_once(" Or-ID: ").map_or((rest, None), |(all, after)| (all.trim_end(), Some(after)));
@@ -380,7 +380,7 @@ fn path_of(text: &str, columns: Columns, words: Words<'_>) -> Result<Option<Vec<
         return Err(unknown(code));
     }
     let Some(path) = columns.path else {
-        as_path(&with_commas(before))?;
+        AsPath::parse(&with_commas(before))?;
         return Ok(None);
     };
     let start = rest.as_ptr() as usize - text.as_ptr() as usize;
@@ -391,7 +391,7 @@ fn path_of(text: &str, columns: Columns, words: Words<'_>) -> Result<Option<Vec<
     let odd = numbers.split_ascii_whitespace().find(|word| word.parse::<u64>().is_err() && *word != "-");
     match odd {
         Some(word) => Err(unknown(word)),
-        None => Ok(Some(as_path(&with_commas(path))?)),
+        None => Ok(Some(AsPath::parse(&with_commas(path))?)),
     }
 }
 

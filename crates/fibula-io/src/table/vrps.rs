@@ -14,6 +14,7 @@ use super::columns::fields;
 use super::fields::quoted;
 use super::layouts::{Layout, Lines, Looks, Reader};
 use super::{ReadOptions, json};
+use crate::mrt::as_number;
 use crate::rov::Payload;
 use crate::scan::{self, utf8};
 use crate::{Damage, Place};
@@ -133,10 +134,7 @@ fn push(
     };
     let asn = match &roa.asn {
         Number::Number(number) => *number,
-        Number::Text(text) => {
-            let number = text.strip_prefix("AS").unwrap_or(text).parse();
-            number.map_err(|_| format!("{} is no AS number", scan::quoted(text)))?
-        }
+        Number::Text(text) => as_number(text)?,
     };
     let max_length = roa.max_length.unwrap_or(len);
     if !(len..=bits).contains(&max_length) {

@@ -11,17 +11,17 @@
 mod text;
 
 use crate::blocks::{Blocks, record};
-use crate::mrt::{AddPath, Events, Outcome, Paths, PeerChoice};
+use crate::mrt::{AddPath, BEFORE_DUMP, Events, Paths, PeerChoice};
 use crate::names::named;
 use crate::table::Value;
-use crate::{Content, Damage, Error, Place, Progress, Report, Source, mrt};
+use crate::{Content, Damage, Error, Kind, Place, Progress, Report, Source, mrt};
 use fibula::{Address, Change, IpPrefix, NextHop, NextHopInfo, NextHops, Prefix, Rib, Route};
 use std::collections::HashMap;
 use std::io::Read;
 use std::time::Duration;
 
 pub(crate) use text::line as text_line;
-pub use text::write;
+pub use text::{unix_time, write};
 
 /// A change and when it happened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -133,7 +133,8 @@ fn settle<A: Address>(updates: &mut [Timed<A>], rib: &Rib<A>, unknown: NextHop) 
 /// If the source cannot be read or its format is not known. Without [`ReadOptions::keep_going`],
 /// also if a place is damaged or the compressed stream is truncated; the first such place is named.
 pub fn read(source: &Source, options: &ReadOptions, next_hops: &mut NextHops) -> Result<Updates, Error> {
-    read_content(source, source.open(options.progress.clone())?, options, next_hops)
+    let content = source.open(options.progress.clone())?;
+    read_alone(source, content, options, next_hops)
 }
 
 /// Reads updates from bytes in memory, compressed or not. Never panics, whatever they hold.
@@ -141,78 +142,124 @@ pub fn read(source: &Source, options: &ReadOptions, next_hops: &mut NextHops) ->
 /// # Errors
 /// As [`read`]; the source is called `memory`.
 pub fn parse(bytes: &[u8], options: &ReadOptions, next_hops: &mut NextHops) -> Result<Updates, Error> {
-    read_content(&Source::Memory, Content::of_bytes(bytes)?, options, next_hops)
+    read_alone(&Source::Memory, Content::of_bytes(bytes)?, options, next_hops)
 }
 
-fn read_content(
+fn read_alone(
     source: &Source,
     content: Content,
     options: &ReadOptions,
     next_hops: &mut NextHops,
 ) -> Result<Updates, Error> {
-    let read = |head: Vec<u8>, content: &mut Content| {
-        let format = match options.format {
-            Some(format) => format,
-            None if mrt::looks_like(&head) => Format::Mrt,
-            None => Format::Text,
-        };
-        let (ipv4, ipv6, unknown, damage) = (Vec::new(), Vec::new(), NextHop::NONE, Vec::new());
-        let report = Report::default();
-        let mut updates = Updates { ipv4, ipv6, unknown, format, damage, report };
-        let input = head.as_slice().chain(content);
-        let result = match format {
-            Format::Mrt => read_mrt(input, options, next_hops, &mut updates),
-            Format::Text => {
-                text::read(&mut Blocks::new(input, options.keep_going), options, next_hops, &mut updates)
-            }
-        };
-        result.map(|()| updates).map_err(|damage| Error::at(source, &damage))
-    };
-    let (mut updates, cut) = content.read_as(source, options.keep_going, read)?;
-    updates.damage.extend(cut);
+    let mut stream = Stream::new(options, None);
+    let mut updates = stream.read_content(source, content, next_hops)?;
+    stream.finish(source, &mut updates.damage)?;
     Ok(updates)
 }
 
-fn read_mrt(
-    input: impl Read,
-    options: &ReadOptions,
-    next_hops: &mut NextHops,
-    updates: &mut Updates,
-) -> Result<(), Damage> {
-    let choice = PeerChoice::parse(options.peer.as_deref()).map_err(|what| Damage::byte(0, what))?;
-    let mut paths = Paths::new(choice, options.value);
-    let mut numbers: HashMap<u32, NextHop> = HashMap::new();
-    let mut outcomes = Vec::new();
-    let mut end = 0;
-    let mut events = Events::with(input, options.add_path);
-    for event in &mut events {
-        let event = match event {
-            Ok(event) => event,
-            Err(damage) => {
-                record(&mut updates.damage, options.keep_going, damage)?;
+/// Sources of updates that follow one another: what one says of a path is known in the next.
+pub(crate) struct Stream<'o> {
+    options: &'o ReadOptions,
+    /// The time after which messages are not read.
+    until: Option<Duration>,
+    paths: Option<Paths>,
+    /// The next hop of each value of `paths`.
+    numbers: HashMap<u32, NextHop>,
+    /// The offset of the last message.
+    end: u64,
+}
+
+impl<'o> Stream<'o> {
+    pub(crate) fn new(options: &'o ReadOptions, until: Option<Duration>) -> Self {
+        Self { options, until, paths: None, numbers: HashMap::new(), end: 0 }
+    }
+
+    /// Reads the next source, as [`read`].
+    pub(crate) fn read(&mut self, source: &Source, next_hops: &mut NextHops) -> Result<Updates, Error> {
+        self.read_content(source, source.open(self.options.progress.clone())?, next_hops)
+    }
+
+    fn read_content(
+        &mut self,
+        source: &Source,
+        content: Content,
+        next_hops: &mut NextHops,
+    ) -> Result<Updates, Error> {
+        let options = self.options;
+        let read = |head: Vec<u8>, content: &mut Content| {
+            let format = match options.format {
+                Some(format) => format,
+                None if mrt::looks_like(&head) => Format::Mrt,
+                None => Format::Text,
+            };
+            let (ipv4, ipv6, unknown, damage) = (Vec::new(), Vec::new(), NextHop::NONE, Vec::new());
+            let report = Report::default();
+            let mut updates = Updates { ipv4, ipv6, unknown, format, damage, report };
+            let input = head.as_slice().chain(content);
+            let result = match format {
+                Format::Mrt => self.mrt(input, next_hops, &mut updates),
+                Format::Text => {
+                    text::read(&mut Blocks::new(input, options.keep_going), options, next_hops, &mut updates)
+                }
+            };
+            result.map(|()| updates).map_err(|damage| Error::at(source, &damage))
+        };
+        let (mut updates, cut) = content.read_as(source, options.keep_going, read)?;
+        updates.damage.extend(cut);
+        Ok(updates)
+    }
+
+    fn mrt(
+        &mut self,
+        input: impl Read,
+        next_hops: &mut NextHops,
+        updates: &mut Updates,
+    ) -> Result<(), Damage> {
+        let Self { options, until, numbers, end, .. } = self;
+        let choice = PeerChoice::parse(options.peer.as_deref()).map_err(|what| Damage::byte(0, what))?;
+        let paths = self.paths.get_or_insert_with(|| Paths::new(choice, options.value));
+        let mut outcomes = Vec::new();
+        let mut events = Events::with(input, options.add_path).detailed(options.value == Value::Route);
+        for event in &mut events {
+            let event = match event {
+                Ok(event) => event,
+                Err(damage) => {
+                    record(&mut updates.damage, options.keep_going, damage)?;
+                    continue;
+                }
+            };
+            *end = event.offset;
+            if until.is_some_and(|until| event.time > until) {
                 continue;
             }
-        };
-        end = event.offset;
-        paths.play(&event, |prefix, outcome| outcomes.push((prefix, outcome)));
-        for (prefix, outcome) in outcomes.drain(..) {
-            let next_hop = match outcome {
-                Outcome::Withdrawn => None,
-                Outcome::Announced(value) => Some(if let Some(&next_hop) = numbers.get(&value) {
-                    next_hop
-                } else {
-                    let next_hop = intern(next_hops, paths.value(value).clone(), Place::Byte(end), updates)?;
-                    numbers.insert(value, next_hop);
-                    next_hop
-                }),
-            };
-            updates.push(Some(event.time), prefix, next_hop);
+            if !paths.play(&event, |prefix, outcome| outcomes.push((prefix, outcome))) {
+                updates.report.note(Kind::LeftOut, BEFORE_DUMP, Place::Byte(*end));
+            }
+            for (prefix, outcome) in outcomes.drain(..) {
+                let next_hop = match outcome.value {
+                    None => None,
+                    Some(value) => Some(if let Some(&next_hop) = numbers.get(&value) {
+                        next_hop
+                    } else {
+                        let value_info = paths.value(value).clone();
+                        let next_hop = intern(next_hops, value_info, Place::Byte(*end), updates)?;
+                        numbers.insert(value, next_hop);
+                        next_hop
+                    }),
+                };
+                updates.push(Some(event.time), prefix, next_hop);
+            }
         }
+        let notes =
+            updates.report.notes.split_off(0).into_iter().chain(events.report().notes.iter().cloned());
+        updates.report.merge(notes, options.strict)
     }
-    updates.report.merge(events.report().notes.iter().cloned(), options.strict)?;
-    match paths.unmatched() {
-        Some(what) => record(&mut updates.damage, options.keep_going, Damage::byte(end, what)),
-        None => Ok(()),
+
+    /// Ends the stream, of which `source` was the last. That a named peer sent nothing is damage.
+    pub(crate) fn finish(&self, source: &Source, damage: &mut Vec<Damage>) -> Result<(), Error> {
+        let Some(what) = self.paths.as_ref().and_then(Paths::unmatched) else { return Ok(()) };
+        let recorded = record(damage, self.options.keep_going, Damage::byte(self.end, what));
+        recorded.map_err(|damage| Error::at(source, &damage))
     }
 }
 

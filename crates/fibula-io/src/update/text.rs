@@ -61,15 +61,18 @@ pub(crate) fn line(content: &[u8], mask_host_bits: bool) -> Result<Option<Line<'
     if !rest.is_empty() {
         return Err(format!("expected nothing after the time, found {}", found()));
     }
-    Ok(Some(Line { announce, prefix, next_hop, time: unix_time(time)? }))
+    Ok(Some(Line { announce, prefix, next_hop, time: time_or_none(time)? }))
 }
 
-/// Reads seconds with or without a fraction, or `-`.
-fn unix_time(text: &[u8]) -> Result<Option<Duration>, String> {
-    if text == b"-" {
-        return Ok(None);
-    }
-    let text = utf8(text)?;
+fn time_or_none(text: &[u8]) -> Result<Option<Duration>, String> {
+    if text == b"-" { Ok(None) } else { unix_time(utf8(text)?).map(Some) }
+}
+
+/// Reads seconds since 1970-01-01 UTC, with a fraction of at most nine digits or without.
+///
+/// # Errors
+/// If the text is something else.
+pub fn unix_time(text: &str) -> Result<Duration, String> {
     let expected = || format!("{} is not a Unix time (expected seconds, or -)", quoted(text));
     let (seconds, fraction) = text.split_once('.').unwrap_or((text, "0"));
     let digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
@@ -78,7 +81,7 @@ fn unix_time(text: &[u8]) -> Result<Option<Duration>, String> {
     }
     let seconds = seconds.parse().map_err(|_| expected())?;
     let nanos = format!("{fraction:0<9}").parse().map_err(|_| expected())?;
-    Ok(Some(Duration::new(seconds, nanos)))
+    Ok(Duration::new(seconds, nanos))
 }
 
 /// Writes updates as text, one family after the other.

@@ -22,7 +22,7 @@ mod station;
 pub use station::{SESSIONS_MAX, Station, Told};
 
 use super::frame::{BGP4MP, Record};
-use super::{Event, Peer, What, decode};
+use super::{Event, Peer, Speaker, What, decode};
 use crate::report::{Kind, Report};
 use crate::{Damage, Place};
 use bytes::Bytes;
@@ -74,7 +74,15 @@ struct Head {
     flags: u8,
     distinguisher: [u8; 8],
     peer: Peer,
+    router_id: u32,
     time: Duration,
+}
+
+impl Head {
+    /// Returns what it tells of the peer.
+    fn speaker(&self) -> Speaker {
+        Speaker { router_id: Some(self.router_id), is_internal: None }
+    }
 }
 
 impl<R: Read> Session<R> {
@@ -187,6 +195,7 @@ impl<R: Read> Session<R> {
             flags,
             distinguisher: head[2..10].try_into().unwrap_or_default(),
             peer: Peer { address, asn: part(26) },
+            router_id: part(30),
             time: Duration::new(part(34).into(), part(38).min(999_999) * 1000),
         };
         let left_out = match head.kind {
@@ -243,6 +252,7 @@ impl<R: Read> Session<R> {
                 offset,
                 time: head.time,
                 peer: head.peer,
+                speaker: head.speaker(),
                 multicast: false,
                 what,
             }));

@@ -36,7 +36,7 @@ fn the_best_route_of_each_network() {
     assert_eq!(routes(&loaded), hops);
     assert_eq!(loaded.report.notes[0].what, "prefix without a selected route");
     let origins = testing::values(&of(Value::OriginAs));
-    assert_eq!(origins, ["64501", "64503,64504", "64505", "64999", "64506", "64507", "64508"]);
+    assert_eq!(origins, ["64501", "{64503,64504}", "64505", "64999", "64506", "64507", "64508"]);
     assert_eq!(of(Value::Peer).report.notes[0].what, "route without a known peer");
 }
 

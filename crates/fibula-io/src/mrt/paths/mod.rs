@@ -1,0 +1,415 @@
+//! [`Paths`]: every peer's present paths, and what they say of each prefix.
+
+mod best;
+#[cfg(test)]
+mod tests;
+
+use super::{Event, Path, Peer, Preference, Speaker, What, as_number};
+use crate::table::{Value, list_of_origins};
+use best::best;
+use fibula::{IpPrefix, NextHopInfo};
+use smallvec::SmallVec;
+use std::collections::HashMap;
+use std::net::IpAddr;
+use std::time::Duration;
+
+/// The peers whose routes are wanted.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum PeerChoice {
+    /// All peers.
+    All,
+    /// The peer with this address.
+    Address(IpAddr),
+    /// The peers of this autonomous system.
+    As(u32),
+}
+
+impl PeerChoice {
+    /// Reads an address, or a number with or without `AS`; `None` is all peers.
+    pub(crate) fn parse(text: Option<&str>) -> Result<Self, String> {
+        let Some(text) = text.map(str::trim) else { return Ok(Self::All) };
+        if let Ok(address) = text.parse() {
+            return Ok(Self::Address(address));
+        }
+        let number = as_number(text).map(Self::As);
+        number.map_err(|_| format!("peer {text:?} is neither an address nor an AS number"))
+    }
+
+    fn wants(self, peer: Peer) -> bool {
+        match self {
+            Self::All => true,
+            Self::Address(address) => peer.address == address,
+            Self::As(asn) => peer.asn == asn,
+        }
+    }
+}
+
+/// One path to a prefix. Peers and attributes are numbered: there are few of them and millions of
+/// paths.
+#[derive(Clone, Copy, Debug)]
+struct Held {
+    peer: u32,
+    path_id: u32,
+    attributes: u32,
+}
+
+/// What paths share: their value, and what route selection compares.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Attributes {
+    value: u32,
+    length: u32,
+    preference: Preference,
+}
+
+/// A peer and what is known of it.
+#[derive(Clone, Copy, Debug)]
+struct Known {
+    peer: Peer,
+    speaker: Speaker,
+}
+
+/// The paths to a prefix.
+#[derive(Clone, Debug, Default)]
+struct List {
+    paths: SmallVec<[Held; 1]>,
+    /// When the table was dumped that has the prefix, in seconds; 0 if none has.
+    dumped: u32,
+}
+
+/// What an event did to the answer for a prefix.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Outcome {
+    /// The number of its value now; `None` if no path is left.
+    pub(crate) value: Option<u32>,
+    /// Whether it had another value before. An announcement of the best path is told without a
+    /// change too, and so is the withdrawal of a prefix of which nothing is known.
+    pub(crate) is_change: bool,
+}
+
+/// The paths of all wanted peers, as dumped, announced and withdrawn so far.
+///
+/// The answer for a prefix is the value of its [best](best) path, or for [`Value::Origins`] the
+/// origins of all of its paths. What a dumped table says of a prefix holds from the time of its
+/// record on: an update from before does not change it, however the records are ordered.
+#[derive(Debug)]
+pub(crate) struct Paths {
+    choice: PeerChoice,
+    value: Value,
+    /// The index in `lists` of each prefix that has paths.
+    prefixes: HashMap<IpPrefix, u32>,
+    lists: Vec<List>,
+    /// The lists that no prefix has.
+    free: Vec<u32>,
+    peers: Vec<Known>,
+    peer_numbers: HashMap<Peer, u32>,
+    values: Vec<NextHopInfo>,
+    value_numbers: HashMap<NextHopInfo, u32>,
+    attributes: Vec<Attributes>,
+    attribute_numbers: HashMap<Attributes, u32>,
+    /// The peer and the prefix of the event before: neighbouring events mostly share one.
+    last_peer: Option<(Peer, u32)>,
+    last_prefix: Option<(IpPrefix, u32)>,
+    /// When the first table was dumped, in seconds.
+    first_dump: Option<u32>,
+    /// The prefix and time of the dumped record that is read, and the paths that it had so far.
+    record: Option<(IpPrefix, Duration)>,
+    of_record: Vec<(u32, u32)>,
+    matched: bool,
+    /// The paths of all prefixes.
+    kept: usize,
+    /// The bytes of the values' texts.
+    text_bytes: usize,
+}
+
+impl Paths {
+    pub(crate) fn new(choice: PeerChoice, value: Value) -> Self {
+        Self {
+            choice,
+            value,
+            prefixes: HashMap::new(),
+            lists: Vec::new(),
+            free: Vec::new(),
+            peers: Vec::new(),
+            peer_numbers: HashMap::new(),
+            values: Vec::new(),
+            value_numbers: HashMap::new(),
+            attributes: Vec::new(),
+            attribute_numbers: HashMap::new(),
+            last_peer: None,
+            last_prefix: None,
+            first_dump: None,
+            record: None,
+            of_record: Vec::new(),
+            matched: false,
+            kept: 0,
+            text_bytes: 0,
+        }
+    }
+
+    /// The values by their numbers.
+    pub(crate) fn value(&self, number: u32) -> &NextHopInfo {
+        &self.values[number as usize]
+    }
+
+    /// Returns why there is nothing: a peer was named and sent nothing.
+    pub(crate) fn unmatched(&self) -> Option<String> {
+        const SHOWN: usize = 8;
+        let wanted = match self.choice {
+            PeerChoice::All => return None,
+            _ if self.matched => return None,
+            PeerChoice::Address(address) => address.to_string(),
+            PeerChoice::As(number) => format!("AS{number}"),
+        };
+        let mut peers: Vec<String> =
+            self.peers.iter().take(SHOWN).map(|known| known.peer.to_string()).collect();
+        if self.peers.len() > SHOWN {
+            peers.push(format!("{} more", self.peers.len() - SHOWN));
+        }
+        Some(format!("no route of peer {wanted} (there are {})", peers.join(", ")))
+    }
+
+    /// Applies an event. Returns false if it changes nothing, because a table was dumped after it.
+    pub(crate) fn apply(&mut self, event: &Event) -> bool {
+        self.take(event, None::<&mut fn(IpPrefix, Outcome)>)
+    }
+
+    /// As [`apply`](Self::apply). Calls `changed` for each prefix that the event touches, with what
+    /// it did.
+    pub(crate) fn play(&mut self, event: &Event, mut changed: impl FnMut(IpPrefix, Outcome)) -> bool {
+        self.take(event, Some(&mut changed))
+    }
+
+    fn take(&mut self, event: &Event, mut told: Option<&mut impl FnMut(IpPrefix, Outcome)>) -> bool {
+        let peer = self.peer_number(event.peer, event.speaker);
+        if event.multicast || !self.choice.wants(event.peer) {
+            return true;
+        }
+        self.matched = true;
+        match &event.what {
+            What::Announce { prefix, path_id, path, dumped } => {
+                let attributes = self.attributes_number(event.peer, path);
+                let new = Held { peer, path_id: path_id.unwrap_or(0), attributes };
+                if *dumped {
+                    self.dump(*prefix, event.time, new, told);
+                    return true;
+                }
+                if self.is_before_dump(*prefix, event.time) {
+                    return false;
+                }
+                self.edit(*prefix, told, Some(new), |list| {
+                    list.paths.retain(|held| (held.peer, held.path_id) != (new.peer, new.path_id));
+                    list.paths.push(new);
+                });
+            }
+            What::Withdraw { prefix, path_id } => {
+                if self.is_before_dump(*prefix, event.time) {
+                    return false;
+                }
+                let path_id = path_id.unwrap_or(0);
+                self.edit(*prefix, told, None, |list| {
+                    list.paths.retain(|held| (held.peer, held.path_id) != (peer, path_id));
+                });
+            }
+            // A session begins without routes, also where the end of the one before was not told.
+            What::State { from, to } if (*from == 6) != (*to == 6) => {
+                let of_peer = |(prefix, &list): (&IpPrefix, &u32)| {
+                    let list = &self.lists[list as usize];
+                    let is_before = u64::from(list.dumped) > event.time.as_secs();
+                    (!is_before && list.paths.iter().any(|held| held.peer == peer)).then_some(*prefix)
+                };
+                let mut prefixes: Vec<IpPrefix> = self.prefixes.iter().filter_map(of_peer).collect();
+                prefixes.sort_unstable();
+                for prefix in prefixes {
+                    let gone = |list: &mut List| list.paths.retain(|held| held.peer != peer);
+                    self.edit(prefix, told.as_deref_mut(), None, gone);
+                }
+            }
+            What::State { .. } => {}
+        }
+        true
+    }
+
+    /// Returns whether a table was dumped after a time, and tells of the prefix, or began to be.
+    fn is_before_dump(&self, prefix: IpPrefix, time: Duration) -> bool {
+        let Some(first) = self.first_dump else { return false };
+        let dumped = self.prefixes.get(&prefix).map_or(0, |&list| self.lists[list as usize].dumped);
+        time.as_secs() < first.max(dumped).into()
+    }
+
+    /// Adds a path of a dumped table. A record without path identifiers may have several of a peer.
+    fn dump(
+        &mut self,
+        prefix: IpPrefix,
+        time: Duration,
+        new: Held,
+        told: Option<&mut impl FnMut(IpPrefix, Outcome)>,
+    ) {
+        if self.record != Some((prefix, time)) {
+            self.record = Some((prefix, time));
+            self.of_record.clear();
+        }
+        let key = (new.peer, new.path_id);
+        let seconds = u32::try_from(time.as_secs()).unwrap_or(u32::MAX);
+        self.first_dump = Some(self.first_dump.map_or(seconds, |first| first.min(seconds)));
+        let of_record = std::mem::take(&mut self.of_record);
+        self.edit(prefix, told, Some(new), |list| {
+            list.dumped = list.dumped.max(seconds);
+            let is_known = list.paths.iter().any(|held| (held.peer, held.path_id) == key);
+            if is_known && !of_record.contains(&key) {
+                list.paths.retain(|held| (held.peer, held.path_id) != key);
+            }
+            list.paths.push(new);
+        });
+        self.of_record = of_record;
+        self.of_record.push(key);
+    }
+
+    /// Changes the paths to a prefix, and tells what that did.
+    fn edit(
+        &mut self,
+        prefix: IpPrefix,
+        told: Option<&mut impl FnMut(IpPrefix, Outcome)>,
+        announced: Option<Held>,
+        edit: impl FnOnce(&mut List),
+    ) {
+        let number = match self.last_prefix {
+            Some((last, number)) if last == prefix => Some(number),
+            _ => self.prefixes.get(&prefix).copied(),
+        };
+        let number = match (number, announced) {
+            (Some(number), _) => number,
+            (None, Some(_)) => self.new_list(prefix),
+            // It may be of a route from before all that was told.
+            (None, None) => {
+                if let Some(told) = told {
+                    told(prefix, Outcome { value: None, is_change: false });
+                }
+                return;
+            }
+        };
+        self.last_prefix = Some((prefix, number));
+        let before = if told.is_some() { self.answer(number) } else { None };
+        let list = &mut self.lists[number as usize];
+        let paths = list.paths.len();
+        edit(list);
+        self.kept = self.kept + list.paths.len() - paths;
+        let is_empty = list.paths.is_empty();
+        if let Some(told) = told {
+            let value = self.answer(number);
+            let is_best = announced.is_some_and(|new| self.is_best(number, new));
+            if value != before || is_best || value.is_none() {
+                told(prefix, Outcome { value, is_change: value != before });
+            }
+        }
+        if is_empty {
+            self.prefixes.remove(&prefix);
+            self.lists[number as usize] = List::default();
+            self.free.push(number);
+            self.last_prefix = None;
+        }
+    }
+
+    fn new_list(&mut self, prefix: IpPrefix) -> u32 {
+        let number = self.free.pop().unwrap_or_else(|| {
+            self.lists.push(List::default());
+            self.lists.len() as u32 - 1
+        });
+        self.prefixes.insert(prefix, number);
+        number
+    }
+
+    fn best(&self, list: u32) -> Option<Held> {
+        best(&self.lists[list as usize].paths, &self.attributes, &self.peers)
+    }
+
+    /// Returns whether a path that was announced is the one that answers, or one of them.
+    fn is_best(&self, list: u32, new: Held) -> bool {
+        let is_new = |best: Held| (best.peer, best.path_id) == (new.peer, new.path_id);
+        self.value == Value::Origins || self.best(list).is_some_and(is_new)
+    }
+
+    /// Returns the number of the value of a list; `None` if it has no path.
+    fn answer(&mut self, list: u32) -> Option<u32> {
+        if self.value != Value::Origins {
+            return self.best(list).map(|best| self.attributes[best.attributes as usize].value);
+        }
+        let paths = &self.lists[list as usize].paths;
+        if paths.is_empty() {
+            return None;
+        }
+        let origin = |held: &Held| &self.values[self.attributes[held.attributes as usize].value as usize];
+        let origins = list_of_origins(paths.iter().map(origin));
+        Some(self.value_number(origins))
+    }
+
+    /// Returns the number of prefixes.
+    pub(crate) fn len(&self) -> usize {
+        self.prefixes.len()
+    }
+
+    /// Returns the bytes it takes.
+    pub(crate) fn bytes(&self) -> u64 {
+        let of_prefixes =
+            self.prefixes.len() * 2 * size_of::<(IpPrefix, u32)>() + self.lists.len() * 2 * size_of::<List>();
+        let of_paths = 2 * self.kept * size_of::<Held>();
+        let of_values = self.values.len() * 3 * size_of::<NextHopInfo>() + self.text_bytes;
+        let of_attributes = self.attributes.len() * 4 * size_of::<Attributes>();
+        (of_prefixes + of_paths + of_values + of_attributes + self.peers.len() * 4 * size_of::<Known>())
+            as u64
+    }
+
+    /// Returns the number of the value of every prefix, in order.
+    pub(crate) fn answers(&mut self) -> Vec<(IpPrefix, u32)> {
+        let mut lists: Vec<(IpPrefix, u32)> =
+            self.prefixes.iter().map(|(&prefix, &list)| (prefix, list)).collect();
+        lists.sort_unstable();
+        lists.into_iter().filter_map(|(prefix, list)| Some((prefix, self.answer(list)?))).collect()
+    }
+
+    fn peer_number(&mut self, peer: Peer, speaker: Speaker) -> u32 {
+        if let Some((last, number)) = self.last_peer
+            && last == peer
+        {
+            self.learn(number, speaker);
+            return number;
+        }
+        let next = self.peers.len() as u32;
+        let number = *self.peer_numbers.entry(peer).or_insert_with(|| {
+            self.peers.push(Known { peer, speaker: Speaker::default() });
+            next
+        });
+        self.learn(number, speaker);
+        self.last_peer = Some((peer, number));
+        number
+    }
+
+    /// Notes what a message tells of a peer.
+    fn learn(&mut self, peer: u32, speaker: Speaker) {
+        let known = &mut self.peers[peer as usize].speaker;
+        known.router_id = known.router_id.or(speaker.router_id);
+        known.is_internal = known.is_internal.or(speaker.is_internal);
+    }
+
+    fn attributes_number(&mut self, peer: Peer, path: &Path) -> u32 {
+        let value = self.value_number(path.value(peer, self.value));
+        let attributes = Attributes { value, length: path.length, preference: path.preference };
+        let next = self.attributes.len() as u32;
+        *self.attribute_numbers.entry(attributes).or_insert_with(|| {
+            self.attributes.push(attributes);
+            next
+        })
+    }
+
+    fn value_number(&mut self, value: NextHopInfo) -> u32 {
+        if let Some(&number) = self.value_numbers.get(&value) {
+            return number;
+        }
+        let number = self.values.len() as u32;
+        if let NextHopInfo::Label(text) = &value {
+            self.text_bytes += text.len();
+        }
+        self.values.push(value.clone());
+        self.value_numbers.insert(value, number);
+        number
+    }
+}
