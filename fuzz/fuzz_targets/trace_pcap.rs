@@ -7,7 +7,7 @@ const MAGIC: [[u8; 4]; 4] =
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     let Some((choice, rest)) = bytes.split_first() else { return };
     let capture = [&MAGIC[usize::from(choice % 4)], rest].concat();
-    if let Ok(addresses) = fibula_io::trace::parse(&capture, &fibula_io::Source::StandardInput) {
+    if let Ok((addresses, _)) = fibula_io::trace::parse(&capture, &fibula_io::Source::StandardInput) {
         assert!(addresses.len() <= capture.len());
     }
 });

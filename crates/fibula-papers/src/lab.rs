@@ -131,7 +131,7 @@ impl Lab {
     /// If they cannot be read.
     pub(crate) fn traffic(&self) -> Result<usize, Error> {
         let Some(source) = &self.options.traffic else { return Ok(0) };
-        Ok(trace::read(source)?.len())
+        Ok(trace::read(source)?.0.len())
     }
 
     /// Measures engines in turns. Returns a row for each engine and number of threads, all with

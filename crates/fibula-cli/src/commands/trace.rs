@@ -1,12 +1,12 @@
 //! `fibula trace`: streams of addresses.
 
 use crate::exit::Verdict;
-use crate::reading::{FamilyName, Reading, table_or_internet};
+use crate::reading::{FamilyName, Reading, table_or_internet, tell_report};
 use crate::registry;
 use crate::writing::write_text;
 use clap::{Args, Subcommand};
 use fibula::{Address, Rib};
-use fibula_io::trace::{TraceKind, generate_among};
+use fibula_io::trace::{TraceKind, generate_told};
 use std::io::{self, Write};
 use std::path::PathBuf;
 
@@ -65,7 +65,10 @@ impl Arguments {
     }
 
     fn draw<A: Address>(&self, rib: &Rib<A>) -> anyhow::Result<()> {
-        let addresses = generate_among(registry::engines(), &self.kind, rib, self.count, self.seed)?;
+        let (addresses, report) = generate_told(registry::engines(), &self.kind, rib, self.count, self.seed)?;
+        if let TraceKind::File(source) | TraceKind::Mapped(source) = &self.kind {
+            tell_report(source, &report);
+        }
         write_text(&self.output, |out| write_lines(&addresses, out))
     }
 }

@@ -1,5 +1,7 @@
 //! Reads the destinations of pcap and pcapng captures.
 
+use crate::Place;
+use crate::report::{Kind, Report};
 use pcap_parser::nom::{Err as Stop, IResult, Needed};
 use pcap_parser::pcapng::Block;
 use pcap_parser::traits::PcapNGPacketBlock;
@@ -23,9 +25,25 @@ pub(super) fn is_capture(bytes: &[u8]) -> bool {
         || PCAP[..2].contains(&u32::from_be_bytes(*magic))
 }
 
-/// Returns the destinations of all IP packets in order. Other packets are skipped, and so are
-/// packets cut off before their destination.
-pub(super) fn destinations(bytes: &[u8]) -> Result<Vec<IpAddr>, Broken> {
+/// The destinations of the IP packets of a capture, in order, and why others have none.
+#[derive(Debug, Default)]
+pub(super) struct Destinations {
+    pub(super) all: Vec<IpAddr>,
+    pub(super) report: Report,
+}
+
+impl Destinations {
+    fn push(&mut self, byte: u64, found: Result<IpAddr, &'static str>) {
+        match found {
+            Ok(address) => self.all.push(address),
+            Err(why) => self.report.note(Kind::LeftOut, why, Place::Byte(byte)),
+        }
+    }
+}
+
+/// Returns the destinations of all IP packets. Other packets are counted, and so are packets cut
+/// off before their destination.
+pub(super) fn destinations(bytes: &[u8]) -> Result<Destinations, Broken> {
     if bytes.starts_with(&SECTION_HEADER) { of_pcapng(bytes) } else { of_pcap(bytes) }
 }
 
@@ -48,7 +66,7 @@ fn step<'a, T>(all: &[u8], rest: &'a [u8], parsed: Parsed<'a, T>) -> Result<(&'a
     })
 }
 
-fn of_pcap(bytes: &[u8]) -> Result<Vec<IpAddr>, Broken> {
+fn of_pcap(bytes: &[u8]) -> Result<Destinations, Broken> {
     let (mut rest, header) = step(bytes, bytes, parse_pcap_header(bytes))?;
     let frame = if header.is_modified_format() {
         parse_pcap_frame_modified
@@ -57,50 +75,88 @@ fn of_pcap(bytes: &[u8]) -> Result<Vec<IpAddr>, Broken> {
     } else {
         parse_pcap_frame
     };
-    let mut all = Vec::new();
+    let mut found = Destinations::default();
     while !rest.is_empty() {
+        let byte = (bytes.len() - rest.len()) as u64;
         let (after, packet) = step(bytes, rest, frame(rest))?;
-        all.extend(destination(header.network, packet.data));
+        found.push(byte, destination(header.network, packet.data));
         rest = after;
     }
-    Ok(all)
+    Ok(found)
 }
 
-fn of_pcapng(bytes: &[u8]) -> Result<Vec<IpAddr>, Broken> {
-    let mut all = Vec::new();
+fn of_pcapng(bytes: &[u8]) -> Result<Destinations, Broken> {
+    let mut found = Destinations::default();
     let mut links = Vec::new();
-    let mut block: fn(&[u8]) -> Parsed<'_, Block<'_>> = parse_block_le;
+    let mut is_big_endian = false;
     let mut rest = bytes;
     while !rest.is_empty() {
+        let byte = (bytes.len() - rest.len()) as u64;
+        let block = if is_big_endian { parse_block_be } else { parse_block_le };
         let (after, parsed) = step(bytes, rest, block(rest))?;
+        let mut of_interface = |number: usize, packet: &[u8]| {
+            let link = links.get(number).ok_or("packet of an interface that is not described");
+            found.push(byte, link.and_then(|&link| destination(link, packet)));
+        };
         match parsed {
             Block::SectionHeader(section) => {
-                block = if section.big_endian() { parse_block_be } else { parse_block_le };
+                is_big_endian = section.big_endian();
                 links.clear();
             }
             Block::InterfaceDescription(interface) => links.push(interface.linktype),
-            Block::EnhancedPacket(packet) => {
-                let link = links.get(packet.if_id as usize);
-                all.extend(link.and_then(|&link| destination(link, packet.packet_data())));
-            }
-            Block::SimplePacket(packet) => {
-                all.extend(links.first().and_then(|&link| destination(link, packet.packet_data())));
+            Block::EnhancedPacket(packet) => of_interface(packet.if_id as usize, packet.packet_data()),
+            Block::SimplePacket(packet) => of_interface(0, packet.packet_data()),
+            // The crate reads the type of a block that it does not know as little-endian always.
+            Block::Unknown(block) if block_type(block.block_type, is_big_endian) == PACKET_BLOCK => {
+                match old_packet(block.data, is_big_endian) {
+                    Some((interface, packet)) => of_interface(interface, packet),
+                    None => found.push(byte, Err(CUT)),
+                }
             }
             _ => {}
         }
         rest = after;
     }
-    Ok(all)
+    Ok(found)
 }
 
-/// EtherType of IPv4; the next constants are those of IPv6 and of the VLAN tags.
+fn block_type(little_endian: u32, is_big_endian: bool) -> u32 {
+    if is_big_endian { little_endian.swap_bytes() } else { little_endian }
+}
+
+/// The obsolete Packet Block of pcapng, which the crate does not read.
+const PACKET_BLOCK: u32 = 2;
+
+/// Returns the interface and the bytes of an obsolete Packet Block.
+fn old_packet(body: &[u8], is_big_endian: bool) -> Option<(usize, &[u8])> {
+    const HEADER: usize = 20;
+    let interface = *body.first_chunk::<2>()?;
+    let length = *body.get(12..)?.first_chunk::<4>()?;
+    let (interface, length) = if is_big_endian {
+        (u16::from_be_bytes(interface), u32::from_be_bytes(length))
+    } else {
+        (u16::from_le_bytes(interface), u32::from_le_bytes(length))
+    };
+    let packet = body.get(HEADER..)?;
+    Some((interface.into(), packet.get(..length as usize)?))
+}
+
+/// EtherType of IPv4; the next constants are those of IPv6, of the VLAN tags, of MPLS and of
+/// sessions of PPPoE.
 const IPV4: u16 = 0x0800;
 const IPV6: u16 = 0x86DD;
 /// 802.1Q, 802.1ad, and the tag that was used before there was a standard.
 const VLAN: [u16; 3] = [0x8100, 0x88A8, 0x9100];
+const MPLS: [u16; 2] = [0x8847, 0x8848];
+const PPPOE: u16 = 0x8864;
+
+/// Why a packet has no destination.
+const CUT: &str = "packet that is cut off before its destination";
+const OTHER: &str = "packet that is not IP";
+const OTHER_LINK: &str = "packet of a link that is not read";
 
 /// Returns the destination of a packet as captured on a link.
-fn destination(link: Linktype, packet: &[u8]) -> Option<IpAddr> {
+fn destination(link: Linktype, packet: &[u8]) -> Result<IpAddr, &'static str> {
     let (protocol_at, payload_at) = match link {
         Linktype::ETHERNET => (12, 14),
         Linktype::LINUX_SLL => (14, 16),
@@ -108,27 +164,62 @@ fn destination(link: Linktype, packet: &[u8]) -> Option<IpAddr> {
         Linktype(276) => (0, 20),
         // A protocol family of four bytes in some machine's byte order: the IP header has the
         // version too.
-        Linktype::NULL | Linktype::LOOP => return of_ip(packet.get(4..)?),
+        Linktype::NULL | Linktype::LOOP => return of_ip(packet.get(4..).ok_or(CUT)?),
         Linktype::RAW | Linktype::IPV4 | Linktype::IPV6 | Linktype(12) => return of_ip(packet),
-        _ => return None,
+        // PPP, PPP with the framing of HDLC, and with a direction before it.
+        Linktype(9 | 50) => return of_ppp(packet),
+        Linktype(204) => return of_ppp(packet.get(1..).ok_or(CUT)?),
+        _ => return Err(OTHER_LINK),
     };
-    let word = |at: usize| Some(u16::from_be_bytes(*packet.get(at..)?.first_chunk()?));
+    let word = |at: usize| {
+        let octets = packet.get(at..).and_then(|rest| rest.first_chunk::<2>());
+        octets.map(|octets| u16::from_be_bytes(*octets)).ok_or(CUT)
+    };
     let mut protocol = word(protocol_at)?;
     let mut payload_at = payload_at;
     while VLAN.contains(&protocol) {
         protocol = word(payload_at + 2)?;
         payload_at += 4;
     }
-    let payload = packet.get(payload_at..)?;
-    if protocol == IPV4 || protocol == IPV6 { of_ip(payload) } else { None }
+    let payload = packet.get(payload_at..).ok_or(CUT)?;
+    match protocol {
+        IPV4 | IPV6 => of_ip(payload),
+        PPPOE => of_ppp(payload.get(6..).ok_or(CUT)?),
+        protocol if MPLS.contains(&protocol) => of_mpls(payload),
+        _ => Err(OTHER),
+    }
 }
 
-fn of_ip(packet: &[u8]) -> Option<IpAddr> {
-    match packet.first()? >> 4 {
-        4 => Some(IpAddr::from(*packet.get(16..)?.first_chunk::<4>()?)),
-        6 => Some(IpAddr::from(*packet.get(24..)?.first_chunk::<16>()?)),
-        _ => None,
+/// A frame of PPP (RFC 1661, RFC 1662): its protocol may be of one byte, and an address and a
+/// control byte may be before it.
+fn of_ppp(frame: &[u8]) -> Result<IpAddr, &'static str> {
+    match frame {
+        [0xFF, 0x03, rest @ ..] => of_ppp(rest),
+        [0x00, 0x21 | 0x57, packet @ ..] | [0x21 | 0x57, packet @ ..] => of_ip(packet),
+        [0x02, 0x81 | 0x83, labels @ ..] => of_mpls(labels),
+        [] => Err(CUT),
+        _ => Err(OTHER),
     }
+}
+
+/// What is under labels is IP where it begins as such: the labels do not say (RFC 3032).
+fn of_mpls(mut labels: &[u8]) -> Result<IpAddr, &'static str> {
+    loop {
+        let (label, rest) = labels.split_first_chunk::<4>().ok_or(CUT)?;
+        if label[2] & 1 == 1 {
+            return of_ip(rest);
+        }
+        labels = rest;
+    }
+}
+
+fn of_ip(packet: &[u8]) -> Result<IpAddr, &'static str> {
+    let address = match packet.first().ok_or(CUT)? >> 4 {
+        4 => packet.get(16..).and_then(|rest| rest.first_chunk::<4>()).map(|octets| IpAddr::from(*octets)),
+        6 => packet.get(24..).and_then(|rest| rest.first_chunk::<16>()).map(|octets| IpAddr::from(*octets)),
+        _ => return Err(OTHER),
+    };
+    address.ok_or(CUT)
 }
 
 #[cfg(test)]
@@ -216,7 +307,11 @@ mod tests {
         for big_endian in [false, true] {
             for file in [pcap(big_endian, 1, &packets()), pcapng(big_endian, &packets())] {
                 assert!(is_capture(&file));
-                assert_eq!(destinations(&file).unwrap(), expected());
+                let found = destinations(&file).unwrap();
+                assert_eq!(found.all, expected());
+                let told: Vec<_> =
+                    found.report.notes.iter().map(|note| (note.what.as_ref(), note.count)).collect();
+                assert_eq!(told, [(OTHER, 1), (CUT, 1)]);
             }
         }
     }
@@ -233,10 +328,53 @@ mod tests {
             (pcap(true, 276, &[with(&sll2, ipv6(4))]), "2001:db8::4"),
         ];
         for (file, ip) in files {
-            assert_eq!(destinations(&file).unwrap(), [ip.parse::<IpAddr>().unwrap()]);
+            assert_eq!(destinations(&file).unwrap().all, [ip.parse::<IpAddr>().unwrap()]);
         }
         // IEEE 802.11
-        assert!(destinations(&pcap(false, 105, &[ipv4(1)])).unwrap().is_empty());
+        let found = destinations(&pcap(false, 105, &[ipv4(1)])).unwrap();
+        assert_eq!((found.all.len(), found.report.notes[0].what.as_ref()), (0, OTHER_LINK));
+    }
+
+    #[test]
+    fn what_is_under_labels_and_sessions_is_read() {
+        let labels = |packet: Vec<u8>| [&[0, 1, 0, 255, 0, 2, 1, 255][..], &packet].concat();
+        let session =
+            |protocol: [u8; 2], packet: Vec<u8>| [&[0x11, 0, 0, 1, 0, 22][..], &protocol, &packet].concat();
+        let packets = [
+            ethernet(&[], PPPOE, &session([0, 0x21], ipv4(1))),
+            ethernet(&[0x8100], PPPOE, &session([0, 0x57], ipv6(2))),
+            ethernet(&[], PPPOE, &session([0xC0, 0x21], vec![1; 8])), // LCP
+            ethernet(&[], MPLS[0], &labels(ipv4(3))),
+            ethernet(&[], MPLS[1], &labels(ipv6(4))),
+            ethernet(&[], MPLS[0], &labels(vec![0; 40])), // a pseudowire
+        ];
+        let found = destinations(&pcap(false, 1, &packets)).unwrap();
+        let expected = ["192.0.2.1", "2001:db8::2", "192.0.2.3", "2001:db8::4"];
+        assert_eq!(found.all, expected.map(|ip| ip.parse::<IpAddr>().unwrap()));
+        assert_eq!((found.report.notes[0].what.as_ref(), found.report.notes[0].count), (OTHER, 2));
+        let framed = [&[0xFF, 3, 0, 0x21][..], &ipv4(5)].concat();
+        let short = [&[0x57][..], &ipv6(6)].concat();
+        for (link, packet, ip) in
+            [(9, &framed, "192.0.2.5"), (50, &framed, "192.0.2.5"), (9, &short, "2001:db8::6")]
+        {
+            let found = destinations(&pcap(false, link, std::slice::from_ref(packet))).unwrap();
+            assert_eq!(found.all, [ip.parse::<IpAddr>().unwrap()]);
+        }
+    }
+
+    #[test]
+    fn the_obsolete_packet_block_is_read() {
+        for big_endian in [false, true] {
+            let word = |n: u32| if big_endian { n.to_be_bytes() } else { n.to_le_bytes() };
+            let packet = ethernet(&[], IPV4, &ipv4(7));
+            let padding = vec![0; packet.len().next_multiple_of(4) - packet.len()];
+            let len = word(packet.len() as u32);
+            let body = [&[0; 4][..], &word(0), &word(0), &len, &len, &packet, &padding].concat();
+            let whole = word(12 + body.len() as u32);
+            let block = [&word(PACKET_BLOCK)[..], &whole, &body, &whole].concat();
+            let file = [pcapng(big_endian, &[]), block].concat();
+            assert_eq!(destinations(&file).unwrap().all, ["192.0.2.7".parse::<IpAddr>().unwrap()]);
+        }
     }
 
     #[test]

@@ -2,10 +2,11 @@
 
 use super::{BURST, TraceKind, ZIPF_DESTINATIONS, deep, file, leaves};
 use crate::generate::{Random, Weights};
-use crate::{Error, Source};
+use crate::{Error, Kind, Note, Place, Report, Source};
 use fibula::engine::{Config, Entry};
 use fibula::{Address, Family, Fib, Prefix, Rib};
 use std::collections::HashMap;
+use std::net::IpAddr;
 
 /// A kind, a table and a stream of draws.
 pub(super) struct Drawing<'a, A: Address> {
@@ -13,16 +14,29 @@ pub(super) struct Drawing<'a, A: Address> {
     kind: &'a TraceKind,
     rib: &'a Rib<A>,
     random: Random,
+    /// What was left out of a file.
+    report: Report,
 }
 
 impl<'a, A: Address> Drawing<'a, A> {
     pub(super) fn new(engines: &'static [Entry], kind: &'a TraceKind, rib: &'a Rib<A>, seed: u64) -> Self {
         // Different kinds of one seed share no draws, and neither do the families.
         let name = kind.name().bytes().fold(u64::from(A::BITS), |name, byte| name << 7 ^ u64::from(byte));
-        Self { engines, kind, rib, random: Random::new(seed, name) }
+        Self { engines, kind, rib, random: Random::new(seed, name), report: Report::default() }
     }
 
-    pub(super) fn addresses(mut self, count: usize) -> Result<Vec<A>, Error> {
+    pub(super) fn addresses(mut self, count: usize) -> Result<(Vec<A>, Report), Error> {
+        Ok((self.drawn(count)?, self.report))
+    }
+
+    /// Reads a file, and notes what was left out.
+    fn file(&mut self, source: &Source) -> Result<Vec<IpAddr>, Error> {
+        let (all, report) = file::read(source)?;
+        self.report = report;
+        Ok(all)
+    }
+
+    fn drawn(&mut self, count: usize) -> Result<Vec<A>, Error> {
         match self.kind {
             TraceKind::Random => self.random(count),
             TraceKind::Prefix => {
@@ -43,8 +57,16 @@ impl<'a, A: Address> Drawing<'a, A> {
             TraceKind::Deep(engine) => self.deep(engine.as_deref(), count),
             TraceKind::Miss(percent) => self.miss(count, *percent),
             TraceKind::File(source) => {
-                let all = file::read(source)?;
+                let all = self.file(source)?;
+                let other = all.iter().position(|&address| A::from_ip(address).is_none());
+                let count_all = all.len();
                 let own: Vec<A> = all.into_iter().filter_map(A::from_ip).collect();
+                if let Some(first) = other {
+                    let (what, count) =
+                        ("address of the other family".into(), (count_all - own.len()) as u64);
+                    let first = Place::Row(first as u64 + 1);
+                    self.report.add(Note { kind: Kind::LeftOut, what, count, first });
+                }
                 if own.is_empty() {
                     return Err(Error::of(source, format!("holds no {} address", A::FAMILY)));
                 }
@@ -139,7 +161,7 @@ impl<'a, A: Address> Drawing<'a, A> {
 
     fn mapped(&mut self, source: &Source, count: usize) -> Result<Vec<A>, Error> {
         let leaves = self.leaves()?;
-        let real = file::read(source)?;
+        let real = self.file(source)?;
         if real.is_empty() {
             return Err(Error::of(source, "holds no address"));
         }

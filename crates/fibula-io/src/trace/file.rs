@@ -2,19 +2,19 @@
 
 use super::capture;
 use crate::blocks::{Blocks, hold};
-use crate::{Budget, Content, Damage, Error, Source, address};
+use crate::{Budget, Content, Damage, Error, Report, Source, address};
 use std::io::Read;
 use std::net::IpAddr;
 
 /// Reads the addresses of a file in order, of both families. A text file has one a line; empty
 /// lines and lines that begin with `#` are skipped. Of a pcap or pcapng capture these are the
-/// destinations of its IP packets; VLAN tags are skipped. The first bytes tell which it is, and
-/// whether it is compressed.
+/// destinations of its IP packets, also under VLAN tags, PPPoE, PPP and MPLS; the report counts the
+/// other packets. The first bytes tell which it is, and whether it is compressed.
 ///
 /// # Errors
 /// If the source cannot be read, a line is no address, or a capture is damaged or truncated. The
 /// place is named.
-pub fn read(source: &Source) -> Result<Vec<IpAddr>, Error> {
+pub fn read(source: &Source) -> Result<(Vec<IpAddr>, Report), Error> {
     let read = |mut head: Vec<u8>, content: &mut Content| {
         if capture::is_capture(&head) {
             hold(content, &mut head, Budget::default().memory)
@@ -30,7 +30,7 @@ pub fn read(source: &Source) -> Result<Vec<IpAddr>, Error> {
 ///
 /// ```
 /// use fibula_io::{Source, trace};
-/// let addresses = trace::parse(b"192.0.2.1\n2001:db8::1\n", &Source::StandardInput)?;
+/// let (addresses, _) = trace::parse(b"192.0.2.1\n2001:db8::1\n", &Source::StandardInput)?;
 /// assert_eq!(addresses.len(), 2);
 /// let error = trace::parse(b"192.0.2.1\n192.0.2.256\n", &Source::StandardInput).unwrap_err();
 /// let expected = r#"standard input, line 2: "192.0.2.256" is no address (expected one a line)"#;
@@ -40,16 +40,17 @@ pub fn read(source: &Source) -> Result<Vec<IpAddr>, Error> {
 ///
 /// # Errors
 /// If a line is no address, or a capture is damaged or truncated. The place is named.
-pub fn parse(content: &[u8], source: &Source) -> Result<Vec<IpAddr>, Error> {
+pub fn parse(content: &[u8], source: &Source) -> Result<(Vec<IpAddr>, Report), Error> {
     if capture::is_capture(content) {
-        return capture::destinations(content)
-            .map_err(|(byte, what)| Error::at(source, &Damage::byte(byte, what)));
+        let found = capture::destinations(content);
+        let found = found.map_err(|(byte, what)| Error::at(source, &Damage::byte(byte, what)))?;
+        return Ok((found.all, found.report));
     }
     of_text(content, source)
 }
 
 /// Reads one address a line.
-fn of_text(input: impl Read, source: &Source) -> Result<Vec<IpAddr>, Error> {
+fn of_text(input: impl Read, source: &Source) -> Result<(Vec<IpAddr>, Report), Error> {
     let mut all = Vec::new();
     let read = Blocks::new(input, false).each_line(|line, text| {
         let text = text.map_err(|what| Damage::line(line, what))?.trim_ascii();
@@ -60,7 +61,7 @@ fn of_text(input: impl Read, source: &Source) -> Result<Vec<IpAddr>, Error> {
         Ok(())
     });
     read.map_err(|damage| Error::at(source, &damage))?;
-    Ok(all)
+    Ok((all, Report::default()))
 }
 
 fn refused(line: u64, text: &[u8]) -> Damage {

@@ -15,7 +15,7 @@ mod tests;
 pub use file::{parse, read};
 pub use kind::TraceKind;
 
-use crate::Error;
+use crate::{Error, Report};
 use draw::Drawing;
 use fibula::engine::{ENGINES, Entry};
 use fibula::{Address, Rib};
@@ -66,5 +66,19 @@ pub fn generate_among<A: Address>(
     count: usize,
     seed: u64,
 ) -> Result<Vec<A>, Error> {
+    Ok(generate_told(engines, kind, rib, count, seed)?.0)
+}
+
+/// As [`generate_among`], and returns what was left out of a file.
+///
+/// # Errors
+/// See [`generate`].
+pub fn generate_told<A: Address>(
+    engines: &'static [Entry],
+    kind: &TraceKind,
+    rib: &Rib<A>,
+    count: usize,
+    seed: u64,
+) -> Result<(Vec<A>, Report), Error> {
     Drawing::new(engines, kind, rib, seed).addresses(count)
 }
