@@ -31,6 +31,16 @@ impl FromStr for Operand {
 }
 
 impl Operand {
+    /// As [`read`](Self::read), where a range is the one prefix that all of its addresses are in:
+    /// what covers that covers the range.
+    pub(crate) fn read_whole(&self, reading: &Reading) -> anyhow::Result<(Tables, Verdict)> {
+        let (tables, verdict) = self.read(reading)?;
+        let Self::Addresses(text) = self else { return Ok((tables, verdict)) };
+        let ends =
+            text.split_once('-').and_then(|(first, last)| around(first.parse().ok()?, last.parse().ok()?));
+        Ok((ends.map_or(tables, |prefix| Tables::of_prefixes(vec![prefix])), verdict))
+    }
+
     /// Reads the table, or makes one of the addresses.
     pub(crate) fn read(&self, reading: &Reading) -> anyhow::Result<(Tables, Verdict)> {
         match self {
@@ -44,6 +54,17 @@ impl Operand {
             }
         }
     }
+}
+
+/// Returns the longest prefix that has both addresses, `None` if they are of two families.
+fn around(first: IpAddr, last: IpAddr) -> Option<IpPrefix> {
+    let (differ, bits) = match (first, last) {
+        (IpAddr::V4(first), IpAddr::V4(last)) => (u128::from(first.to_bits() ^ last.to_bits()), 32),
+        (IpAddr::V6(first), IpAddr::V6(last)) => (first.to_bits() ^ last.to_bits(), 128),
+        _ => return None,
+    };
+    let differing = (128 - differ.leading_zeros()) as u8;
+    IpPrefix::masked(first, bits - differing).ok()
 }
 
 /// Returns the prefixes that a prefix, an address or a range `first-last` is.

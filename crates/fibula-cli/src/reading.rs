@@ -182,6 +182,19 @@ impl Reading {
         })
     }
 
+    /// Returns how payloads of RPKI are read beside the table. They have two formats, which are told
+    /// apart; what is said of damage and memory holds for them too.
+    pub(crate) fn of_payloads(&self) -> anyhow::Result<ReadOptions> {
+        let reading = Self {
+            keep_going: self.keep_going,
+            mask_host_bits: self.mask_host_bits,
+            strict: self.strict,
+            max_memory: self.max_memory,
+            ..Self::default()
+        };
+        reading.options(Value::NextHop, None)
+    }
+
     /// Returns what a table may take.
     pub(crate) fn budget(&self) -> anyhow::Result<Budget> {
         let budget = match self.max_memory {

@@ -1,6 +1,7 @@
 //! [`bogons`]: the addresses that no route of the Internet has.
 
 use crate::table::{ReadOptions, Tables, parse};
+use fibula::rib::AddressSet;
 
 /// Blocks that are not for the Internet, with the reason: those of the IANA registries of special
 /// purposes (RFC 6890) that are not globally reachable, multicast, and all of IPv6 outside of
@@ -30,16 +31,34 @@ fc00::/7 unique local, RFC 4193
 fe80::/10 link-local, RFC 4291
 fec0::/10 site-local, RFC 3879
 ff00::/8 multicast, RFC 4291
+2001::/23 protocol assignments, RFC 2928
 2001:2::/48 benchmarks, RFC 5180
 2001:10::/28 ORCHID, RFC 4843
 2001:db8::/32 documentation, RFC 3849
 3fff::/20 documentation, RFC 9637
 ";
 
+/// The block that has exceptions.
+const ASSIGNMENTS: &str = "2001::/23";
+
+/// The blocks of [`ASSIGNMENTS`] that are globally reachable, or of which the registry does not say that
+/// they are not (Teredo).
+const REACHABLE: &str = "\
+2001::/32
+2001:1::1/128
+2001:1::2/128
+2001:1::3/128
+2001:3::/32
+2001:4:112::/48
+2001:20::/28
+2001:30::/28
+";
+
 /// Returns the blocks that are not for the Internet, each with the reason as its value.
 ///
 /// Addresses that no registry has allocated are not in it. 192.0.0.0/24 is one block, although a
-/// few of its addresses are reachable, and so is ::/3, which has 64:ff9b::/96 of NAT64.
+/// few of its addresses are reachable, and so is ::/3, which has 64:ff9b::/96 of NAT64. 2001::/23 is
+/// there in the pieces that its reachable blocks leave.
 ///
 /// ```
 /// let bogons = fibula_io::bogons();
@@ -49,10 +68,21 @@ ff00::/8 multicast, RFC 4291
 /// ```
 ///
 /// # Panics
-/// Never: a test reads the blocks.
+/// Never: tests read the blocks.
 #[must_use]
 pub fn bogons() -> Tables {
-    parse(BOGONS.as_bytes(), &ReadOptions::default()).expect("the blocks are a table").tables
+    let read = |text: &str| parse(text.as_bytes(), &ReadOptions::default()).expect("a table").tables;
+    let (mut bogons, reachable) = (read(BOGONS), read(REACHABLE).ipv6.addresses());
+    let whole = ASSIGNMENTS.parse().expect("a prefix");
+    if let Some(value) = bogons.ipv6.remove(whole).map(|delta| delta.before) {
+        let pieces = [whole].into_iter().collect::<AddressSet<u128>>().difference(&reachable);
+        for prefix in pieces.prefixes() {
+            if bogons.ipv6.get(prefix).is_none() {
+                bogons.ipv6.insert(prefix, value);
+            }
+        }
+    }
+    bogons
 }
 
 #[cfg(test)]
@@ -69,7 +99,16 @@ mod tests {
         }
         let unicast: Prefix<u128> = "2000::/3".parse().unwrap();
         assert!(ipv6.complement().difference(&[unicast].into_iter().collect()).is_empty());
-        assert_eq!(ipv6.within(unicast).count(), 4);
+        // IANA's registry: 2001::/23 but for the blocks that are reachable.
+        for text in ["2001:100::/32", "2001:2::/48", "2001:10::/28", "2001:1::/128", "2001:4:8000::/33"] {
+            assert!(ipv6.covers(text.parse().unwrap()), "{text}");
+        }
+        for text in
+            ["2001::/32", "2001:1::1/128", "2001:3::/32", "2001:4:112::/48", "2001:20::/28", "2001:200::/32"]
+        {
+            assert!(ipv6.within(text.parse().unwrap()).next().is_none(), "{text}");
+        }
+        assert!(!ipv6.covers(unicast));
         assert!(ipv4.covers("224.0.0.0/3".parse().unwrap()));
         assert!(ipv4.within("192.88.99.0/24".parse().unwrap()).next().is_none());
     }

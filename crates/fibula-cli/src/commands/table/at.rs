@@ -4,10 +4,11 @@ use crate::exit::Verdict;
 use crate::output::Output;
 use crate::reading::{Reading, verdict};
 use crate::writing::Writing;
-use anyhow::Context;
+use anyhow::{Context, ensure};
 use clap::Args;
 use fibula_io::Source;
-use std::time::Duration;
+use fibula_io::update::unix_time;
+use std::time::{Duration, UNIX_EPOCH};
 
 /// Write a table as it was at a time: a dump, and the updates after it up to then
 ///
@@ -15,7 +16,8 @@ use std::time::Duration;
 /// with --peer that peer's. Updates may also be text: `A|W prefix next-hop time` on each line.
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
-    /// The time: 2026-05-11T12:00:00 or 2026-05-11 12:00:00 (UTC), or seconds since 1970
+    /// The time: 2026-05-11, 2026-05-11T12:00:00 or 2026-05-11 12:00:00 (UTC, or with an offset as
+    /// in +02:00), or seconds since 1970
     #[arg(value_name = "TIME", value_parser = time)]
     time: Duration,
     /// The table to begin with, a file
@@ -31,11 +33,38 @@ pub(crate) struct Arguments {
 }
 
 fn time(text: &str) -> anyhow::Result<Duration> {
-    if let Ok(seconds) = text.parse::<f64>() {
-        return Duration::try_from_secs_f64(seconds).context("expected seconds since 1970");
+    const DATE: usize = "2026-05-11".len();
+    if let Ok(time) = unix_time(text) {
+        return Ok(time);
     }
-    let time = humantime::parse_rfc3339_weak(text).context("expected a time as 2026-05-11T12:00:00")?;
-    time.duration_since(std::time::UNIX_EPOCH).context("expected a time since 1970")
+    let expected = || "expected a time as 2026-05-11T12:00:00";
+    let (date, rest) = text.split_at_checked(DATE).with_context(expected)?;
+    let (clock, offset) = match rest.find(['+', '-']) {
+        Some(at) => (&rest[..at], Some(offset(&rest[at..]).with_context(expected)?)),
+        None => (rest, None),
+    };
+    let clock = if rest.is_empty() { "T00:00:00" } else { clock };
+    ensure!(offset.is_none() || !clock.ends_with(['Z', 'z']), "{}", expected());
+    let time = humantime::parse_rfc3339_weak(&format!("{date}{clock}")).with_context(expected)?;
+    let since = || "expected a time since 1970";
+    let time = time.duration_since(UNIX_EPOCH).with_context(since)?;
+    match offset {
+        Some((true, offset)) => time.checked_sub(offset).with_context(since),
+        Some((false, offset)) => Ok(time + offset),
+        None => Ok(time),
+    }
+}
+
+/// Reads what a clock is before UTC, `+02:00`: whether it is ahead, and by how much.
+fn offset(text: &str) -> Option<(bool, Duration)> {
+    let (sign, digits) = text.split_at_checked(1)?;
+    let (hours, minutes) = digits.split_once(':')?;
+    let number = |text: &str, below: u64| {
+        let is_number = text.len() == 2 && text.bytes().all(|byte| byte.is_ascii_digit());
+        text.parse().ok().filter(|&number: &u64| is_number && number < below)
+    };
+    let seconds = number(hours, 24)? * 3600 + number(minutes, 60)? * 60;
+    Some((sign == "+", Duration::from_secs(seconds)))
 }
 
 impl Arguments {
@@ -44,5 +73,41 @@ impl Arguments {
         let loaded = self.reading.read_at(&Source::from(self.rib.as_str()), &updates, self.time)?;
         self.writing.write(&loaded.tables, output)?;
         Ok(verdict(&loaded))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_exact() {
+        let of = |text: &str| time(text).unwrap();
+        assert_eq!(of("1778500800.123406"), Duration::new(1_778_500_800, 123_406_000));
+        assert_eq!(of("1778500800.000000001"), Duration::new(1_778_500_800, 1));
+        for text in [
+            "1778500800",
+            "2026-05-11T12:00:00",
+            "2026-05-11 12:00:00",
+            "2026-05-11T12:00:00Z",
+            "2026-05-11T14:00:00+02:00",
+            "2026-05-11 08:30:00-03:30",
+        ] {
+            assert_eq!(of(text), Duration::new(1_778_500_800, 0), "{text}");
+        }
+        assert_eq!(of("2026-05-11"), Duration::new(1_778_457_600, 0));
+        assert_eq!(of("2026-05-11T14:00:00.5+02:00"), Duration::from_millis(1_778_500_800_500));
+        for text in [
+            "",
+            "x",
+            "-1",
+            "2026-05-11+02:00x",
+            "2026-05-11T12:00:00Z+02:00",
+            "2026-05-11T12:00:00+2",
+            "1969-12-31",
+        ] {
+            assert!(time(text).is_err(), "{text}");
+        }
+        assert!(time("1970-01-01T00:00:00+01:00").is_err());
     }
 }

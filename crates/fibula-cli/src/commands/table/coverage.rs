@@ -17,7 +17,7 @@ use serde_json::json;
 ///
 /// Each value becomes an object: `cover`, which is one (a single route of the sets covers it),
 /// several (only together), partly or none, and `share`, the part of its addresses that is covered,
-/// from 0 to 1, with six digits.
+/// from 0 to 1, with six digits, rounded down.
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
     /// What covers: tables, files or `-`; or a prefix, an address or a range such as
@@ -88,7 +88,7 @@ impl Arguments {
         &self,
         rib: &Rib<A>,
         others: &Rib<A>,
-        answered: &mut Answered<(Cover, u64)>,
+        answered: &mut Answered<(Cover, u32)>,
     ) -> anyhow::Result<Option<Counts>>
     where
         IpPrefix: From<Prefix<A>>,
@@ -96,17 +96,19 @@ impl Arguments {
         let set = others.addresses();
         let (mut counts, mut result) = ([0; 4], Ok(()));
         rib.each_with_covers(others, |route, covers| {
-            let share = share(&set.within(route.prefix).collect(), &[route.prefix].into_iter().collect());
+            let some: AddressSet<A> = set.within(route.prefix).collect();
+            let share =
+                millionths(some.count(), [route.prefix].into_iter().collect::<AddressSet<A>>().count());
             let cover = match covers {
                 [] if set.covers(route.prefix) => Cover::Several,
-                [] if share > 0.0 => Cover::Partly,
+                [] if !some.is_empty() => Cover::Partly,
                 [] => Cover::None,
                 _ => Cover::One,
             };
             counts[cover as usize] += 1;
             if result.is_ok() && (self.only.is_empty() || self.only.contains(&cover)) {
-                let value = |_: &_| json!({ "cover": cover, "share": share }).to_string();
-                result = answered.add(route.prefix.into(), NextHop::NONE, (cover, share.to_bits()), value);
+                let value = |_: &_| json!({ "cover": cover, "share": as_share(share) }).to_string();
+                result = answered.add(route.prefix.into(), NextHop::NONE, (cover, share), value);
             }
         });
         result?;
@@ -119,14 +121,52 @@ impl Arguments {
             several,
             partly,
             none,
-            share: share(&all.intersection(&set), &all),
+            share: as_share(millionths(all.intersection(&set).count(), all.count())),
         }))
     }
 }
 
-/// Returns the part that some addresses are of all, of which there are some, with six digits.
-fn share<A: Address>(some: &AddressSet<A>, all: &AddressSet<A>) -> f64 {
-    let count = |set: &AddressSet<A>| set.count().map_or(2_f64.powi(128), |count| count as f64);
-    // Downwards: what is not all is less than 1.
-    (count(some) / count(all) * 1e6).floor() / 1e6
+const MILLION: u32 = 1_000_000;
+
+/// Returns how many millionths some addresses are of all, rounded down, so that what is not all is
+/// less than a million. `None` is the number of all addresses of IPv6, 2^128.
+fn millionths(some: Option<u128>, all: Option<u128>) -> u32 {
+    if some == all {
+        return MILLION;
+    }
+    // Long division, digit by digit: the sum of ten remainders may be past 128 bits.
+    let (all, mut rest) = (all.unwrap_or(0), some.unwrap_or(0));
+    (0..6).fold(0, |found, _| {
+        let (mut digit, mut sum) = (0, 0_u128);
+        for _ in 0..10 {
+            // 2^128 is 0 here, and what it lacks to it is right all the same.
+            let lacking = all.wrapping_sub(rest);
+            (digit, sum) =
+                if rest > 0 && sum >= lacking { (digit + 1, sum - lacking) } else { (digit, sum + rest) };
+        }
+        rest = sum;
+        found * 10 + digit
+    })
+}
+
+fn as_share(millionths: u32) -> f64 {
+    f64::from(millionths) / f64::from(MILLION)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_are_exact_to_the_last_address() {
+        let ipv6 = |len: u32| 1_u128 << (128 - len);
+        assert_eq!(millionths(Some(8), Some(1 << 24)), 0);
+        assert_eq!(millionths(Some(ipv6(32) - 1), Some(ipv6(32))), 999_999);
+        assert_eq!(millionths(Some(ipv6(32)), Some(ipv6(32))), MILLION);
+        assert_eq!(millionths(Some(u128::MAX), None), 999_999);
+        assert_eq!(millionths(Some(ipv6(1)), None), 500_000);
+        assert_eq!((millionths(Some(0), None), millionths(None, None)), (0, MILLION));
+        assert_eq!(millionths(Some(1), Some(3)), 333_333);
+        assert_eq!(millionths(Some(u128::MAX / 3 * 2), Some(u128::MAX)), 666_666);
+    }
 }

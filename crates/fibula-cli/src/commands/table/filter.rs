@@ -27,6 +27,8 @@ pub(super) struct Filter {
 }
 
 /// Write the routes that cover one of the prefixes: those that match all of its addresses
+///
+/// A range is covered by a route that matches all addresses of the range.
 #[derive(Debug, Args)]
 pub(crate) struct Covering {
     #[command(flatten)]
@@ -81,7 +83,8 @@ pub(crate) struct Moas {
 ///
 /// An expression compares `prefix`, `length`, `family` (4 or 6), `value`, or a field of the value
 /// such as `origin_as`, by =, !=, <, <=, > and >=. `prefix in 10.0.0.0/8` holds for what the prefix
-/// covers, `as_path has 64500` for a list that has the element or a text that has the text within.
+/// covers, `as_path has 64500` for a list that has the element, also in a set within it, or a text
+/// that has the text within. Prefixes are compared by address, then length, IPv4 before IPv6.
 /// `and`, `or`, `not` and parentheses join them: 'length > 24 and not prefix in 192.0.2.0/24'.
 #[derive(Debug, Args)]
 pub(crate) struct Select {
@@ -160,7 +163,10 @@ impl Related {
         let mut others = Vec::new();
         let mut whole = true;
         for set in &self.sets {
-            let (tables, verdict) = set.read(&self.filter.reading)?;
+            let (tables, verdict) = match relation {
+                Relation::Covers => set.read_whole(&self.filter.reading)?,
+                Relation::IsCovered | Relation::Overlaps => set.read(&self.filter.reading)?,
+            };
             whole &= verdict == Verdict::Good;
             others.push(tables);
         }
@@ -196,9 +202,13 @@ impl Overlaps {
 impl Bogons {
     pub(crate) fn run(self, output: &Output) -> anyhow::Result<Verdict> {
         let bogons = bogons();
-        self.filter.run(Value::NextHop, output, |tables| {
-            let is_one = Relation::IsCovered;
-            Ok((is_one.of(&tables.ipv4, &bogons.ipv4), is_one.of(&tables.ipv6, &bogons.ipv6)))
+        // A route that several blocks cover together is of none of them alone.
+        let (ipv4, ipv6) = (bogons.ipv4.addresses(), bogons.ipv6.addresses());
+        self.filter.by_route(Value::NextHop, output, |_| {
+            Box::new(move |prefix, _| match prefix {
+                IpPrefix::V4(prefix) => ipv4.covers(prefix),
+                IpPrefix::V6(prefix) => ipv6.covers(prefix),
+            })
         })
     }
 }

@@ -20,7 +20,8 @@ use smallvec::{SmallVec, smallvec};
 ///
 /// Each value becomes an object: `origin_as`, and `rov`, which is valid, invalid-as, invalid-length
 /// or not-found. All payloads that cover the route are asked. Where a prefix has several origins
-/// (--value origins), both fields are lists. A set of ASes is never valid.
+/// (--value origins), both fields are lists. A set of ASes is never valid, also one of a single AS;
+/// a path that is empty or ends in a confederation has the peer's AS as its origin.
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
     /// The table to read, a file or `-`
@@ -74,8 +75,7 @@ impl Arguments {
     pub(crate) fn run(self, output: &Output) -> anyhow::Result<Verdict> {
         let (input, source) = (Source::from(self.input.as_str()), Source::from(self.vrps.as_str()));
         check_standard_input([&input, &source])?;
-        // The options say how the routes are read. Payloads have two formats, which are told apart.
-        let options = Reading::default().options(Value::NextHop, None)?;
+        let options = self.reading.of_payloads()?;
         let (payloads, loaded) = std::thread::scope(|scope| {
             let payloads = scope.spawn(|| Vrps::read(&source, &options));
             let loaded = self.reading.read_for(&input, Value::OriginAs);

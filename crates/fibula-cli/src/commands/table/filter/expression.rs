@@ -9,6 +9,7 @@
 
 use anyhow::{Context, bail, ensure};
 use fibula::{Family, IpPrefix, NextHopInfo, NextHops};
+use fibula_io::mrt::as_number;
 use fibula_io::table::json_of;
 use serde_json::Value;
 use std::cmp::Ordering;
@@ -27,7 +28,9 @@ pub(super) enum Expression {
     Within(IpPrefix),
     /// `field has value`.
     Has(Field, String),
-    /// `field operator value`: which orders of the two are meant.
+    /// `prefix operator PREFIX`: which orders of the two are meant.
+    ComparePrefix(&'static [Ordering], IpPrefix),
+    /// As that, of another field and a value.
     Compare(Field, &'static [Ordering], String),
 }
 
@@ -60,10 +63,11 @@ impl Expression {
             Self::Not(one) => !one.holds(prefix, value),
             Self::Within(around) => around.covers(prefix),
             Self::Has(field, wanted) => match &field.of(prefix, value) {
-                Value::Array(list) => list.iter().any(|element| text(element) == *wanted),
+                Value::Array(list) => has(list, wanted),
                 Value::Null => false,
                 other => text(other).contains(wanted.as_str()),
             },
+            Self::ComparePrefix(orders, wanted) => orders.contains(&prefix.cmp(wanted)),
             Self::Compare(field, orders, wanted) => match field.of(prefix, value) {
                 Value::Null => !orders.contains(&Ordering::Equal) && orders.len() == 2,
                 found => orders.contains(&compared(&text(&found), wanted)),
@@ -72,12 +76,25 @@ impl Expression {
     }
 }
 
-/// Compares numbers as numbers, with or without `AS`, and all else as text.
+/// Returns whether a list has an element, or a list within it has.
+fn has(list: &[Value], wanted: &str) -> bool {
+    list.iter().any(|element| match element {
+        Value::Array(within) => has(within, wanted),
+        element => compared(&text(element), wanted) == Ordering::Equal,
+    })
+}
+
+/// Compares integers and other numbers as such, with or without `AS`, and all else as text.
 fn compared(found: &str, wanted: &str) -> Ordering {
-    let number = |text: &str| text.strip_prefix("AS").unwrap_or(text).parse::<f64>().ok();
-    match (number(found), number(wanted)) {
-        (Some(found), Some(wanted)) => found.total_cmp(&wanted),
-        _ => found.cmp(wanted),
+    let integer = |text: &str| {
+        let of_as = || text.starts_with("AS").then(|| as_number(text).ok()).flatten();
+        text.parse::<i128>().ok().or_else(|| of_as().map(i128::from))
+    };
+    let number = |text: &str| integer(text).map(|it| it as f64).or_else(|| text.parse::<f64>().ok());
+    match (integer(found).zip(integer(wanted)), number(found).zip(number(wanted))) {
+        (Some((found, wanted)), _) => found.cmp(&wanted),
+        (None, Some((found, wanted))) => found.total_cmp(&wanted),
+        (None, None) => found.cmp(wanted),
     }
 }
 
@@ -228,6 +245,9 @@ impl Words {
             }
             other => bail!("expected =, !=, <, <=, >, >=, in or has after {}, found {other:?}", name.text),
         };
+        if field == Field::Prefix {
+            return Ok(Expression::ComparePrefix(orders, self.next("a prefix")?.text.parse()?));
+        }
         Ok(Expression::Compare(field, orders, self.next("a value")?.text))
     }
 }
@@ -265,6 +285,26 @@ mod tests {
         assert!(holds("value = 64500", "2001:db8::/32", "AS64500"));
         assert!(holds("value = \"two words\" and family = 6", "2001:db8::/32", "two words"));
         assert!(!holds("as_path has 6450", "10.0.0.0/8", route));
+    }
+
+    #[test]
+    fn prefixes_and_as_numbers_are_no_texts() {
+        for expression in ["prefix = 2001:DB8::/32", "prefix = 2001:0db8::/32", "prefix > 200.0.0.0/8"] {
+            assert!(holds(expression, "2001:db8::/32", "x"), "{expression}");
+        }
+        assert!(holds("prefix < 10.0.0.0/8", "9.0.0.0/8", "x"));
+        assert!(!holds("prefix < 9.0.0.0/8", "10.0.0.0/8", "x"));
+        assert!(holds("prefix > 10.0.0.0/8 and prefix != 10.0.0.0/8", "10.0.0.0/9", "x"));
+        let route = r#"{"as_path":[64501,[64700,64701]],"med":9007199254740993}"#;
+        for number in ["64501", "AS64501", "AS0.64501", "64700", "AS64701"] {
+            assert!(holds(&format!("as_path has {number}"), "10.0.0.0/8", route), "{number}");
+        }
+        assert!(!holds("as_path has 700", "10.0.0.0/8", route));
+        assert!(holds("med > 9007199254740992", "10.0.0.0/8", route));
+        assert_eq!(
+            "prefix = x".parse::<Expression>().unwrap_err().to_string(),
+            "\"x\" is not a prefix (expected address/length)"
+        );
     }
 
     #[test]
