@@ -118,7 +118,7 @@ pub fn events(line: &str, offset: u64) -> Result<Vec<Event>, String> {
         let path = Path { next_hop, origin, length, preference, details };
         for text in prefixes {
             let (prefix, path) = (prefix(text)?, path.clone());
-            events.push(event(What::Announce { prefix, path_id: None, path, dumped: false }));
+            events.push(event(What::Announce { prefix, path_id: None, path, dumped: None }));
         }
     }
     Ok(events)

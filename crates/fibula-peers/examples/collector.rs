@@ -82,7 +82,7 @@ fn event(change: &PeerRoute) -> mrt::Event {
     let path = mrt::Path { next_hop: Some(address), origin, length, preference, details: None };
     let what = match change.origin {
         0 => mrt::What::Withdraw { prefix, path_id: None },
-        _ => mrt::What::Announce { prefix, path_id: None, path, dumped: false },
+        _ => mrt::What::Announce { prefix, path_id: None, path, dumped: None },
     };
     let peer = mrt::Peer { address, asn: change.peer };
     let speaker = mrt::Speaker::default();

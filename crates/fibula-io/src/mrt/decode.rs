@@ -20,8 +20,19 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The peers of a PEER_INDEX_TABLE by their index.
-pub(super) type Peers = HashMap<u16, (Peer, Speaker)>;
+/// A PEER_INDEX_TABLE: the peers by their index.
+pub(super) struct Peers {
+    /// When the dump began.
+    time: Duration,
+    by_index: HashMap<u16, (Peer, Speaker)>,
+}
+
+impl Peers {
+    /// Returns them as those of a dump that has named others before.
+    pub(super) fn after(self, before: Option<&Self>) -> Self {
+        Self { time: before.map_or(self.time, |before| before.time.min(self.time)), ..self }
+    }
+}
 
 /// The peer of records that name none.
 const UNKNOWN_PEER: Peer = Peer { address: IpAddr::V4(Ipv4Addr::UNSPECIFIED), asn: 0 };
@@ -32,15 +43,15 @@ const NEEDED: [u8; 5] = [2, 3, 14, 15, 17];
 
 /// The peers of a PEER_INDEX_TABLE record.
 pub(super) fn peers(record: Record) -> Result<Peers, Damage> {
+    let time = record.time;
     match parse_mrt_body(record.kind, record.subtype, record.body) {
-        Ok(MrtMessage::TableDumpV2Message(TableDumpV2Message::PeerIndexTable(table))) => Ok(table
-            .id_peer_map
-            .into_iter()
-            .map(|(index, peer)| {
+        Ok(MrtMessage::TableDumpV2Message(TableDumpV2Message::PeerIndexTable(table))) => {
+            let known = table.id_peer_map.into_iter().map(|(index, peer)| {
                 let speaker = Speaker { router_id: Some(peer.peer_bgp_id.into()), is_internal: None };
                 (index, (Peer { address: peer.peer_ip, asn: peer.peer_asn.to_u32() }, speaker))
-            })
-            .collect()),
+            });
+            Ok(Peers { time, by_index: known.collect() })
+        }
         Ok(_) => Err(Damage::byte(record.offset, "expected a peer index table")),
         Err(error) => Err(Damage::byte(
             record.offset,
@@ -105,16 +116,17 @@ impl Found<'_> {
         Path { next_hop, origin, length, preference: preference(attributes, neighbour), details }
     }
 
+    /// Adds a route of a table that began to be dumped then.
     fn announce(
         &mut self,
         peer: Peer,
         prefix: &NetworkPrefix,
         path: Path,
-        dumped: bool,
+        began: Duration,
     ) -> Result<(), String> {
         let path_id = prefix.path_id;
         let prefix = read_prefix(prefix)?;
-        self.push(peer, What::Announce { prefix, path_id, path, dumped });
+        self.push(peer, What::Announce { prefix, path_id, path, dumped: Some(began) });
         Ok(())
     }
 }
@@ -346,7 +358,7 @@ fn dumped(
         None => (Peer { address: message.peer_ip, asn: message.peer_asn.to_u32() }, any_next_hop(attributes)),
     };
     let path = found.path(attributes, next_hop, false);
-    found.announce(peer, &message.prefix, path, true)?;
+    found.announce(peer, &message.prefix, path, found.time)?;
     complete(attributes, false)
 }
 
@@ -358,8 +370,9 @@ fn rib_entries(
 ) -> Result<(), String> {
     found.multicast = matches!(u16::from(rib.rib_type), 3 | 5 | 9 | 11);
     let mut missing = None;
+    let began = peers.map_or(found.time, |peers| peers.time);
     for entry in &rib.rib_entries {
-        let (peer, speaker) = match peers.map(|peers| peers.get(&entry.peer_index)) {
+        let (peer, speaker) = match peers.map(|peers| peers.by_index.get(&entry.peer_index)) {
             Some(Some(&known)) => known,
             Some(None) => {
                 missing.get_or_insert(format!("peer {} is not in the peer index table", entry.peer_index));
@@ -374,7 +387,7 @@ fn rib_entries(
         let mut prefix = rib.prefix;
         prefix.path_id = entry.path_id;
         let path = found.path(&entry.attributes, any_next_hop(&entry.attributes), true);
-        found.announce(peer, &prefix, path, true)?;
+        found.announce(peer, &prefix, path, began)?;
         if let Err(what) = complete(&entry.attributes, false) {
             missing.get_or_insert(what);
         }
@@ -411,7 +424,7 @@ fn bgp_message(
         for entry in list.entries() {
             match (entry, path.clone()) {
                 (Ok(nlri::Entry { prefix, path_id, .. }), Some(path)) => {
-                    found.push(peer, What::Announce { prefix, path_id, path, dumped: false });
+                    found.push(peer, What::Announce { prefix, path_id, path, dumped: None });
                 }
                 (Ok(nlri::Entry { prefix, path_id, .. }), None) => {
                     found.push(peer, What::Withdraw { prefix, path_id });

@@ -117,8 +117,8 @@ pub enum What {
         path_id: Option<u32>,
         /// Its next hop and AS path.
         path: Path,
-        /// Whether it comes from a dumped table.
-        dumped: bool,
+        /// When the table began to be dumped, if it comes from one.
+        dumped: Option<Duration>,
     },
     /// A route was withdrawn.
     Withdraw {
@@ -219,7 +219,7 @@ impl<R: Read> Events<R> {
                     bytes += record.body.len() + size_of::<frame::Record>();
                     if record.is_peer_index() {
                         match decode::peers(record) {
-                            Ok(peers) => self.peers = Some(Arc::new(peers)),
+                            Ok(peers) => self.peers = Some(Arc::new(peers.after(self.peers.as_deref()))),
                             Err(damage) => batch.push(Err(damage)),
                         }
                     } else if let Some(what) = decode::left_out(&record) {

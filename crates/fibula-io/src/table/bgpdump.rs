@@ -85,7 +85,12 @@ fn event(line: &str, number: u64) -> Result<Option<Event>, String> {
             };
             let details = Some(Details { as_path, communities }.into());
             let path = Path { next_hop, origin, length, preference, details };
-            What::Announce { prefix: prefix(rest[0])?, path_id: id, path, dumped: is_dump }
+            What::Announce {
+                prefix: prefix(rest[0])?,
+                path_id: id,
+                path,
+                dumped: is_dump.then_some(Duration::ZERO),
+            }
         }
         "W" => What::Withdraw { prefix: prefix(rest[0])?, path_id: id },
         "STATE" => What::State { from: state(0)?, to: state(1)? },

@@ -66,7 +66,7 @@ impl Replay {
     /// Returns whether an event is one of those up to the time that is asked for.
     fn takes(&self, event: &Event) -> Result<bool, Damage> {
         let Some(until) = self.until.filter(|until| event.time > *until) else { return Ok(true) };
-        if matches!(event.what, What::Announce { dumped: true, .. }) {
+        if matches!(event.what, What::Announce { dumped: Some(_), .. }) {
             let (dumped, until) = (event.time.as_secs(), until.as_secs());
             let what = format!("the table was dumped at {dumped}, after the time {until} that is asked for");
             return Err(Damage::byte(event.offset, what));

@@ -6,20 +6,20 @@
 //! last the least path identifier (RFC 7911). The cost of the way to the next hop is not known here
 //! and is left out.
 
-use super::{Attributes, Held, Known};
+use super::{Held, Known, Rank, Speaker};
 use std::cmp::Reverse;
 
 /// LOCAL_PREF where a message has none.
 const LOCAL_DEFAULT: u32 = 100;
 
-/// Returns the best of some paths, or `None` if there are none.
-pub(super) fn best(held: &[Held], attributes: &[Attributes], peers: &[Known]) -> Option<Held> {
+/// Returns the best of some paths, the first of those that are equal, or `None` if there are none.
+pub(super) fn best(held: &[Held], ranks: &[Rank], peers: &[Known]) -> Option<Held> {
     if let [one] = held {
         return Some(*one);
     }
-    let of = |held: &Held| &attributes[held.attributes as usize];
+    let of = |held: &Held| &ranks[held.rank as usize];
     let first_steps = |held: &Held| {
-        let Attributes { length, preference, .. } = of(held);
+        let Rank { length, preference } = of(held);
         (Reverse(preference.local.unwrap_or(LOCAL_DEFAULT)), *length, preference.origin)
     };
     let least = held.iter().map(first_steps).min()?;
@@ -32,14 +32,9 @@ pub(super) fn best(held: &[Held], attributes: &[Attributes], peers: &[Known]) ->
         are_equal || !left().any(|other| exits(other).0 == neighbour && exits(other).1 < exit)
     };
     let last_steps = |held: &&Held| {
-        let Known { peer, speaker } = &peers[held.peer as usize];
-        (
-            speaker.is_internal.unwrap_or(false),
-            speaker.router_id.unwrap_or(0),
-            *peer,
-            held.path_id,
-            held.attributes,
-        )
+        let Known { peer, speaker, .. } = &peers[held.peer as usize];
+        let Speaker { router_id, is_internal } = *speaker;
+        (is_internal.unwrap_or(false), router_id.unwrap_or(0), *peer, held.path_id)
     };
     left().filter(|held| is_left(held)).min_by_key(last_steps).copied()
 }

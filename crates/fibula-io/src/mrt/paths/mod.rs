@@ -44,19 +44,19 @@ impl PeerChoice {
     }
 }
 
-/// One path to a prefix. Peers and attributes are numbered: there are few of them and millions of
-/// paths.
+/// One path to a prefix. Peers, values and ranks are numbered: there are few of them and millions
+/// of paths.
 #[derive(Clone, Copy, Debug)]
 struct Held {
     peer: u32,
     path_id: u32,
-    attributes: u32,
+    value: u32,
+    rank: u32,
 }
 
-/// What paths share: their value, and what route selection compares.
+/// What route selection compares of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-struct Attributes {
-    value: u32,
+struct Rank {
     length: u32,
     preference: Preference,
 }
@@ -66,6 +66,21 @@ struct Attributes {
 struct Known {
     peer: Peer,
     speaker: Speaker,
+    /// The numbers of the value and the rank of its latest path: neighbouring ones mostly share
+    /// them.
+    value: u32,
+    rank: u32,
+}
+
+/// The dumped record that is read.
+#[derive(Debug)]
+struct Record {
+    prefix: IpPrefix,
+    time: Duration,
+    list: u32,
+    /// Whether there was no path to the prefix before, and else the paths that it has.
+    is_first: bool,
+    paths: Vec<(u32, u32)>,
 }
 
 /// The paths to a prefix.
@@ -104,16 +119,16 @@ pub(crate) struct Paths {
     peer_numbers: HashMap<Peer, u32>,
     values: Vec<NextHopInfo>,
     value_numbers: HashMap<NextHopInfo, u32>,
-    attributes: Vec<Attributes>,
-    attribute_numbers: HashMap<Attributes, u32>,
-    /// The peer and the prefix of the event before: neighbouring events mostly share one.
-    last_peer: Option<(Peer, u32)>,
+    ranks: Vec<Rank>,
+    rank_numbers: HashMap<Rank, u32>,
+    /// The peer, the value and the prefix of the event before: neighbouring events share them, or
+    /// name the peers in order.
+    last_peer: u32,
+    last_value: u32,
     last_prefix: Option<(IpPrefix, u32)>,
-    /// When the first table was dumped, in seconds.
+    /// When the first table began to be dumped, in seconds.
     first_dump: Option<u32>,
-    /// The prefix and time of the dumped record that is read, and the paths that it had so far.
-    record: Option<(IpPrefix, Duration)>,
-    of_record: Vec<(u32, u32)>,
+    record: Option<Record>,
     matched: bool,
     /// The paths of all prefixes.
     kept: usize,
@@ -133,13 +148,13 @@ impl Paths {
             peer_numbers: HashMap::new(),
             values: Vec::new(),
             value_numbers: HashMap::new(),
-            attributes: Vec::new(),
-            attribute_numbers: HashMap::new(),
-            last_peer: None,
+            ranks: Vec::new(),
+            rank_numbers: HashMap::new(),
+            last_peer: 0,
+            last_value: 0,
             last_prefix: None,
             first_dump: None,
             record: None,
-            of_record: Vec::new(),
             matched: false,
             kept: 0,
             text_bytes: 0,
@@ -180,16 +195,22 @@ impl Paths {
     }
 
     fn take(&mut self, event: &Event, mut told: Option<&mut impl FnMut(IpPrefix, Outcome)>) -> bool {
-        let peer = self.peer_number(event.peer, event.speaker);
+        let peer = self.peer_number(event.peer);
+        self.learn(peer, event.speaker, told.as_deref_mut());
+        if let What::Announce { dumped: Some(began), .. } = event.what {
+            let seconds = seconds(began.min(event.time));
+            self.first_dump = Some(self.first_dump.map_or(seconds, |first| first.min(seconds)));
+        }
         if event.multicast || !self.choice.wants(event.peer) {
             return true;
         }
         self.matched = true;
         match &event.what {
             What::Announce { prefix, path_id, path, dumped } => {
-                let attributes = self.attributes_number(event.peer, path);
-                let new = Held { peer, path_id: path_id.unwrap_or(0), attributes };
-                if *dumped {
+                let value = self.value_number(path.value(event.peer, self.value), peer);
+                let rank = self.rank_number(path, peer);
+                let new = Held { peer, path_id: path_id.unwrap_or(0), value, rank };
+                if dumped.is_some() {
                     self.dump(*prefix, event.time, new, told);
                     return true;
                 }
@@ -212,14 +233,10 @@ impl Paths {
             }
             // A session begins without routes, also where the end of the one before was not told.
             What::State { from, to } if (*from == 6) != (*to == 6) => {
-                let of_peer = |(prefix, &list): (&IpPrefix, &u32)| {
-                    let list = &self.lists[list as usize];
-                    let is_before = u64::from(list.dumped) > event.time.as_secs();
-                    (!is_before && list.paths.iter().any(|held| held.peer == peer)).then_some(*prefix)
-                };
-                let mut prefixes: Vec<IpPrefix> = self.prefixes.iter().filter_map(of_peer).collect();
-                prefixes.sort_unstable();
-                for prefix in prefixes {
+                for (prefix, list) in self.of_peer(peer) {
+                    if self.lists[list as usize].dumped > seconds(event.time) {
+                        continue;
+                    }
                     let gone = |list: &mut List| list.paths.retain(|held| held.peer != peer);
                     self.edit(prefix, told.as_deref_mut(), None, gone);
                 }
@@ -233,7 +250,7 @@ impl Paths {
     fn is_before_dump(&self, prefix: IpPrefix, time: Duration) -> bool {
         let Some(first) = self.first_dump else { return false };
         let dumped = self.prefixes.get(&prefix).map_or(0, |&list| self.lists[list as usize].dumped);
-        time.as_secs() < first.max(dumped).into()
+        seconds(time) < first.max(dumped)
     }
 
     /// Adds a path of a dumped table. A record without path identifiers may have several of a peer.
@@ -244,24 +261,37 @@ impl Paths {
         new: Held,
         told: Option<&mut impl FnMut(IpPrefix, Outcome)>,
     ) {
-        if self.record != Some((prefix, time)) {
-            self.record = Some((prefix, time));
-            self.of_record.clear();
-        }
+        let mut record = match self.record.take() {
+            Some(record) if (record.prefix, record.time) == (prefix, time) => record,
+            before => self.next_record(before, prefix, time),
+        };
         let key = (new.peer, new.path_id);
-        let seconds = u32::try_from(time.as_secs()).unwrap_or(u32::MAX);
-        self.first_dump = Some(self.first_dump.map_or(seconds, |first| first.min(seconds)));
-        let of_record = std::mem::take(&mut self.of_record);
         self.edit(prefix, told, Some(new), |list| {
-            list.dumped = list.dumped.max(seconds);
-            let is_known = list.paths.iter().any(|held| (held.peer, held.path_id) == key);
-            if is_known && !of_record.contains(&key) {
+            list.dumped = list.dumped.max(seconds(time));
+            // What the record itself has said of the peer stays.
+            if !record.is_first && !record.paths.contains(&key) {
                 list.paths.retain(|held| (held.peer, held.path_id) != key);
             }
             list.paths.push(new);
         });
-        self.of_record = of_record;
-        self.of_record.push(key);
+        if !record.is_first {
+            record.paths.push(key);
+        }
+        self.record = Some(record);
+    }
+
+    /// Begins a record, and gives back the room that the list of the one before does not take.
+    fn next_record(&mut self, before: Option<Record>, prefix: IpPrefix, time: Duration) -> Record {
+        let mut paths = Vec::new();
+        if let Some(before) = before {
+            self.lists[before.list as usize].paths.shrink_to_fit();
+            paths = before.paths;
+            paths.clear();
+        }
+        let known = self.prefixes.get(&prefix).copied();
+        let list = known.unwrap_or_else(|| self.new_list(prefix));
+        self.last_prefix = Some((prefix, list));
+        Record { prefix, time, list, is_first: known.is_none(), paths }
     }
 
     /// Changes the paths to a prefix, and tells what that did.
@@ -319,7 +349,7 @@ impl Paths {
     }
 
     fn best(&self, list: u32) -> Option<Held> {
-        best(&self.lists[list as usize].paths, &self.attributes, &self.peers)
+        best(&self.lists[list as usize].paths, &self.ranks, &self.peers)
     }
 
     /// Returns whether a path that was announced is the one that answers, or one of them.
@@ -331,15 +361,15 @@ impl Paths {
     /// Returns the number of the value of a list; `None` if it has no path.
     fn answer(&mut self, list: u32) -> Option<u32> {
         if self.value != Value::Origins {
-            return self.best(list).map(|best| self.attributes[best.attributes as usize].value);
+            return self.best(list).map(|best| best.value);
         }
         let paths = &self.lists[list as usize].paths;
         if paths.is_empty() {
             return None;
         }
-        let origin = |held: &Held| &self.values[self.attributes[held.attributes as usize].value as usize];
-        let origins = list_of_origins(paths.iter().map(origin));
-        Some(self.value_number(origins))
+        let peer = paths[0].peer;
+        let origins = list_of_origins(paths.iter().map(|held| &self.values[held.value as usize]));
+        Some(self.value_number(origins, peer))
     }
 
     /// Returns the number of prefixes.
@@ -353,9 +383,8 @@ impl Paths {
             self.prefixes.len() * 2 * size_of::<(IpPrefix, u32)>() + self.lists.len() * 2 * size_of::<List>();
         let of_paths = 2 * self.kept * size_of::<Held>();
         let of_values = self.values.len() * 3 * size_of::<NextHopInfo>() + self.text_bytes;
-        let of_attributes = self.attributes.len() * 4 * size_of::<Attributes>();
-        (of_prefixes + of_paths + of_values + of_attributes + self.peers.len() * 4 * size_of::<Known>())
-            as u64
+        let of_ranks = self.ranks.len() * 4 * size_of::<Rank>();
+        (of_prefixes + of_paths + of_values + of_ranks + self.peers.len() * 4 * size_of::<Known>()) as u64
     }
 
     /// Returns the number of the value of every prefix, in order.
@@ -366,50 +395,90 @@ impl Paths {
         lists.into_iter().filter_map(|(prefix, list)| Some((prefix, self.answer(list)?))).collect()
     }
 
-    fn peer_number(&mut self, peer: Peer, speaker: Speaker) -> u32 {
-        if let Some((last, number)) = self.last_peer
-            && last == peer
-        {
-            self.learn(number, speaker);
-            return number;
-        }
+    fn peer_number(&mut self, peer: Peer) -> u32 {
         let next = self.peers.len() as u32;
+        for likely in [self.last_peer, self.last_peer + 1] {
+            if self.peers.get(likely as usize).is_some_and(|known| known.peer == peer) {
+                self.last_peer = likely;
+                return likely;
+            }
+        }
         let number = *self.peer_numbers.entry(peer).or_insert_with(|| {
-            self.peers.push(Known { peer, speaker: Speaker::default() });
+            self.peers.push(Known { peer, speaker: Speaker::default(), value: 0, rank: 0 });
             next
         });
-        self.learn(number, speaker);
-        self.last_peer = Some((peer, number));
+        self.last_peer = number;
         number
     }
 
-    /// Notes what a message tells of a peer.
-    fn learn(&mut self, peer: u32, speaker: Speaker) {
-        let known = &mut self.peers[peer as usize].speaker;
-        known.router_id = known.router_id.or(speaker.router_id);
-        known.is_internal = known.is_internal.or(speaker.is_internal);
+    /// Notes what a message tells of a peer, which may change the rank of paths that it has sent.
+    fn learn(&mut self, peer: u32, speaker: Speaker, told: Option<&mut impl FnMut(IpPrefix, Outcome)>) {
+        let known = self.peers[peer as usize].speaker;
+        let router_id = known.router_id.or(speaker.router_id);
+        let is_internal = known.is_internal.or(speaker.is_internal);
+        if (router_id, is_internal) == (known.router_id, known.is_internal) {
+            return;
+        }
+        // An AS that is not told counts as another one.
+        let is_ranked_otherwise = router_id != known.router_id || is_internal == Some(true);
+        let of_peer = if is_ranked_otherwise && told.is_some() { self.of_peer(peer) } else { Vec::new() };
+        let before: Vec<Option<u32>> = of_peer.iter().map(|&(_, list)| self.answer(list)).collect();
+        self.peers[peer as usize].speaker = Speaker { router_id, is_internal };
+        let Some(told) = told else { return };
+        for ((prefix, list), before) in of_peer.into_iter().zip(before) {
+            let value = self.answer(list);
+            if value != before {
+                told(prefix, Outcome { value, is_change: true });
+            }
+        }
     }
 
-    fn attributes_number(&mut self, peer: Peer, path: &Path) -> u32 {
-        let value = self.value_number(path.value(peer, self.value));
-        let attributes = Attributes { value, length: path.length, preference: path.preference };
-        let next = self.attributes.len() as u32;
-        *self.attribute_numbers.entry(attributes).or_insert_with(|| {
-            self.attributes.push(attributes);
-            next
-        })
+    /// Returns the prefixes and lists that have a path of a peer, in order.
+    fn of_peer(&self, peer: u32) -> Vec<(IpPrefix, u32)> {
+        let has = |list: u32| self.lists[list as usize].paths.iter().any(|held| held.peer == peer);
+        let prefixes = self.prefixes.iter().map(|(&prefix, &list)| (prefix, list));
+        let mut prefixes: Vec<(IpPrefix, u32)> = prefixes.filter(|&(_, list)| has(list)).collect();
+        prefixes.sort_unstable();
+        prefixes
     }
 
-    fn value_number(&mut self, value: NextHopInfo) -> u32 {
-        if let Some(&number) = self.value_numbers.get(&value) {
-            return number;
+    fn rank_number(&mut self, path: &Path, peer: u32) -> u32 {
+        let rank = Rank { length: path.length, preference: path.preference };
+        let known = &mut self.peers[peer as usize];
+        if self.ranks.get(known.rank as usize) != Some(&rank) {
+            let next = self.ranks.len() as u32;
+            known.rank = *self.rank_numbers.entry(rank).or_insert_with(|| {
+                self.ranks.push(rank);
+                next
+            });
         }
-        let number = self.values.len() as u32;
-        if let NextHopInfo::Label(text) = &value {
-            self.text_bytes += text.len();
+        known.rank
+    }
+
+    fn value_number(&mut self, value: NextHopInfo, peer: u32) -> u32 {
+        let known = &mut self.peers[peer as usize];
+        for likely in [known.value, self.last_value] {
+            if self.values.get(likely as usize) == Some(&value) {
+                self.last_value = likely;
+                return likely;
+            }
         }
-        self.values.push(value.clone());
-        self.value_numbers.insert(value, number);
+        let next = self.values.len() as u32;
+        let number = self.value_numbers.get(&value).copied().unwrap_or(next);
+        if number == next {
+            if let NextHopInfo::Label(text) = &value {
+                self.text_bytes += text.len();
+            }
+            self.values.push(value.clone());
+            self.value_numbers.insert(value, number);
+        }
+        known.value = number;
+        self.last_value = number;
         number
     }
+}
+
+/// Returns the second of an event: records of dumps tell no more.
+fn seconds(time: Duration) -> u32 {
+    u32::try_from(time.as_secs()).unwrap_or(u32::MAX)
 }

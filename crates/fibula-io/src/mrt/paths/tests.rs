@@ -30,7 +30,8 @@ fn announce(said: Said) -> Event {
     let Said { peer, origin, length, preference, dumped, path_id } = said;
     let next_hop = Some([192, 0, 2, peer].into());
     let path = Path { next_hop, origin: Origin::As(origin), length, preference, details: None };
-    let what = What::Announce { prefix: PREFIX.parse().unwrap(), path_id, path, dumped: dumped.is_some() };
+    let dump = dumped.map(Duration::from_secs);
+    let what = What::Announce { prefix: PREFIX.parse().unwrap(), path_id, path, dumped: dump };
     event(peer, dumped.unwrap_or(100), what)
 }
 
