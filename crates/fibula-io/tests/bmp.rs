@@ -134,6 +134,58 @@ fn one_policy_is_followed_and_other_tables_are_counted() {
 }
 
 #[test]
+fn the_routers_own_table_is_followed_from_when_on_it_is_told() {
+    let own = |flags| {
+        let mut header = peer(9, flags);
+        header[0] = 3;
+        header
+    };
+    let mut of_vrf = own(0);
+    of_vrf[9] = 7;
+    let bytes = [
+        up(1, &open(1), &open(1)),
+        monitoring(1, 0, &update(&[], &[100])),
+        message(3, &[&own(0), &[0; 20], &open(1), &open(1)]),
+        monitoring(1, 0, &update(&[], &[101])),
+        // The flag says that the table is filtered, as for peers that the address is of IPv6.
+        message(0, &[&own(0x80), &update(&[], &[102])]),
+        message(0, &[&of_vrf, &update(&[], &[103])]),
+        message(2, &[&own(0), &[6]]),
+    ]
+    .concat();
+    let own = [
+        "192.0.2.1 6 1",
+        "192.0.2.1 1 6",
+        "192.0.2.1 + 198.51.100.0/24 203.0.113.1",
+        "192.0.2.1 6 1",
+        "0.0.0.0 6 1",
+        "0.0.0.0 1 6",
+        "0.0.0.0 + 198.51.102.0/24 203.0.113.1",
+        "0.0.0.0 6 1",
+    ];
+    assert_eq!(told(&bytes, Policy::Own), own);
+    let mut session = Session::new(&bytes[..], Policy::default());
+    assert_eq!(session.by_ref().count(), own.len());
+    let notes: Vec<&str> = session.report().notes.iter().map(|note| &*note.what).collect();
+    assert_eq!(notes, ["route of a peer, beside the router's own table", "route of the Loc-RIB of a VRF"]);
+    // Peers are followed alone where that is asked for.
+    assert_eq!(told(&bytes, Policy::Pre).len(), 4);
+}
+
+#[test]
+fn a_peer_of_the_routers_own_as_is_told_by_its_opens() {
+    let internal = |my_as: u32| {
+        let [a, b, c, d] = my_as.to_be_bytes();
+        // AS_TRANS, and the capability of numbers of 4 bytes.
+        let open = bgp(1, &[4, 0x5B, 0xA0, 0, 90, 192, 0, 2, 1, 8, 2, 6, 65, 4, a, b, c, d]);
+        let bytes = [up(1, &open, &open), monitoring(1, 0, &update(&[], &[100]))].concat();
+        let last = Session::new(&bytes[..], Policy::Own).last().unwrap().unwrap();
+        last.speaker.is_internal
+    };
+    assert_eq!((internal(64_501), internal(64_502)), (Some(true), Some(false)));
+}
+
+#[test]
 fn path_identifiers_are_as_the_opens_say() {
     let mut body = update(&[], &[]);
     // One prefix after an identifier.

@@ -20,16 +20,26 @@ use std::str::FromStr;
 /// [`Policy`] on the command line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum PolicyName {
-    /// Adj-RIB-In before policy
+    /// The router's own table (Loc-RIB, RFC 9069) where it tells that, else as pre
     #[default]
+    Own,
+    /// Adj-RIB-In before policy
     Pre,
     /// Adj-RIB-In after policy
     Post,
 }
 
+impl PolicyName {
+    /// Returns the table that is followed: the routes of one peer are not in the router's own.
+    pub(crate) fn of(self, reading: &Reading) -> Self {
+        if self == Self::Own && reading.peer.is_some() { Self::Pre } else { self }
+    }
+}
+
 impl From<PolicyName> for Policy {
     fn from(name: PolicyName) -> Self {
         match name {
+            PolicyName::Own => Self::Own,
             PolicyName::Pre => Self::Pre,
             PolicyName::Post => Self::Post,
         }
@@ -74,7 +84,7 @@ impl Feed {
     ) -> anyhow::Result<Verdict> {
         match self {
             Self::Input(path) => input(&Source::from(path.as_str()), reading, listener),
-            Self::Bmp(address) => station(address, policy, listener),
+            Self::Bmp(address) => station(address, policy.of(reading), listener),
             Self::Routes(_) => bail!(SERVED),
         }
     }

@@ -2,9 +2,9 @@
 //!
 //! [`Session`] turns the messages of one router into the same [`Event`]s that MRT has: a Route
 //! Monitoring message is the BGP message of a BGP4MP record, Peer Up and Peer Down are changes of a
-//! session's state. Routes are those of the Adj-RIB-In, before or after the router's policy
-//! ([`Policy`]); Loc-RIB (RFC 9069) and Adj-RIB-Out (RFC 8671) are left out and counted, and so are
-//! peers of VRFs.
+//! session's state. Routes are those of the router's own table, the Loc-RIB (RFC 9069), where it
+//! tells that, and else those of the Adj-RIB-In, before or after the router's policy ([`Policy`]).
+//! Adj-RIB-Out (RFC 8671) is left out and counted, and so are VRFs.
 //!
 //! ```text
 //!  0         1                5        6        48
@@ -28,7 +28,7 @@ use crate::{Damage, Place};
 use bytes::Bytes;
 use std::collections::{HashMap, VecDeque};
 use std::io::Read;
-use std::net::{IpAddr, Ipv6Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::time::Duration;
 
 /// The most bytes of a message. The longest that can be is a Peer Up with two OPENs of 65,535.
@@ -48,8 +48,10 @@ const ESTABLISHED: u16 = 6;
 /// Which of a router's tables is followed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Hash)]
 pub enum Policy {
-    /// What peers send.
+    /// What the router has chosen, from when on it tells that; until then what peers send.
     #[default]
+    Own,
+    /// What peers send.
     Pre,
     /// What the router's policy has left of it.
     Post,
@@ -60,13 +62,26 @@ pub struct Session<R> {
     input: R,
     policy: Policy,
     offset: u64,
-    /// By peer: whether its IPv4 and its IPv6 prefixes have path identifiers.
-    peers: HashMap<Peer, [bool; 2]>,
+    peers: HashMap<Peer, Known>,
+    /// Whether the router tells its own table, which is followed.
+    is_own: bool,
     name: Option<String>,
     report: Report,
     ready: VecDeque<Result<Event, Damage>>,
     has_ended: bool,
 }
+
+/// What the Peer Up of a peer has told.
+#[derive(Clone, Copy, Default)]
+struct Known {
+    /// Whether its IPv4 and its IPv6 prefixes have path identifiers.
+    add_path: [bool; 2],
+    /// The AS of the router towards it, 0 if not told.
+    local_as: u32,
+}
+
+/// The type of the peer that stands for the router's own table.
+const LOC_RIB: u8 = 3;
 
 /// The header of a peer.
 struct Head {
@@ -89,7 +104,8 @@ impl<R: Read> Session<R> {
     /// Reads the messages of a router. Errors of `input` end the session.
     pub fn new(input: R, policy: Policy) -> Self {
         let (peers, name, report) = (HashMap::new(), None, Report::default());
-        Self { input, policy, offset: 0, peers, name, report, ready: VecDeque::new(), has_ended: false }
+        let (ready, is_own, has_ended) = (VecDeque::new(), false, false);
+        Self { input, policy, offset: 0, peers, is_own, name, report, ready, has_ended }
     }
 
     /// Returns the name that the router has given itself.
@@ -185,47 +201,66 @@ impl<R: Read> Session<R> {
         let rest = body.slice_ref(rest);
         let part = |from: usize| head[from..from + 4].try_into().map_or(0, u32::from_be_bytes);
         let octets: [u8; 16] = head[10..26].try_into().unwrap_or_default();
-        let flags = head[1];
+        let (kind, flags) = (head[0], head[1]);
         let address = match flags & 0x80 {
+            _ if kind == LOC_RIB => Ipv4Addr::UNSPECIFIED.into(),
             0 => IpAddr::from([octets[12], octets[13], octets[14], octets[15]]),
             _ => Ipv6Addr::from(octets).into(),
         };
         let head = Head {
-            kind: head[0],
+            kind,
             flags,
             distinguisher: head[2..10].try_into().unwrap_or_default(),
             peer: Peer { address, asn: part(26) },
             router_id: part(30),
             time: Duration::new(part(34).into(), part(38).min(999_999) * 1000),
         };
+        let is_of_vrf = head.distinguisher != [0; 8];
         let left_out = match head.kind {
+            LOC_RIB if is_of_vrf => Some("route of the Loc-RIB of a VRF"),
+            LOC_RIB if self.policy != Policy::Own => Some("route of a Loc-RIB"),
+            LOC_RIB => None,
+            0 if is_of_vrf => Some("route of a peer of a VRF"),
             0 if head.flags & 0x10 != 0 => Some("route of an Adj-RIB-Out"),
+            0 if self.is_own => Some("route of a peer, beside the router's own table"),
             0 => None,
             1 | 2 => Some("route of a peer of a VRF"),
-            3 => Some("route of a Loc-RIB"),
             _ => Some("route of another type of peer"),
         };
-        if let Some(what) = left_out.or((head.distinguisher != [0; 8]).then_some("route of a peer of a VRF"))
-        {
+        if let Some(what) = left_out {
             self.left_out(offset, what);
             return Ok(None);
+        }
+        if head.kind == LOC_RIB {
+            self.begin_own(offset, head.time);
         }
         Ok(Some((head, rest)))
     }
 
+    /// Follows the router's own table from now on: the routes of peers go.
+    fn begin_own(&mut self, offset: u64, time: Duration) {
+        if std::mem::replace(&mut self.is_own, true) {
+            return;
+        }
+        let mut peers: Vec<Peer> = self.peers.drain().map(|(peer, _)| peer).collect();
+        peers.sort_unstable();
+        for peer in peers {
+            let (what, speaker) = (What::State { from: ESTABLISHED, to: IDLE }, Speaker::default());
+            self.ready.push_back(Ok(Event { offset, time, peer, speaker, multicast: false, what }));
+        }
+    }
+
     fn monitoring(&mut self, offset: u64, body: &Bytes) -> Result<(), Ended> {
         let Some((head, message)) = self.head(offset, body)? else { return Ok(()) };
-        let policy = if head.flags & 0x40 == 0 { Policy::Pre } else { Policy::Post };
-        if policy != self.policy {
-            self.left_out(
-                offset,
-                if policy == Policy::Pre { "route before policy" } else { "route after policy" },
-            );
+        let is_post = head.flags & 0x40 != 0;
+        if head.kind != LOC_RIB && is_post != (self.policy == Policy::Post) {
+            self.left_out(offset, if is_post { "route after policy" } else { "route before policy" });
             return Ok(());
         }
-        let add_path = *self.known(head.peer)?;
-        let has_long_numbers = head.flags & 0x20 == 0;
-        let record = record(offset, &head, has_long_numbers, &message);
+        let Known { add_path, local_as } = *self.known(head.peer)?;
+        // The flags of the router's own table have other meanings, and its numbers 4 bytes.
+        let has_long_numbers = head.kind == LOC_RIB || head.flags & 0x20 == 0;
+        let record = record(offset, &head, local_as, has_long_numbers, &message);
         let Some((_, _, mut lists)) = decode::lists(&record) else {
             return Err("the BGP message is no UPDATE, or damaged".into());
         };
@@ -243,7 +278,7 @@ impl<R: Read> Session<R> {
         let known = self.known(head.peer)?;
         let (from, to) = if is_up { (IDLE, ESTABLISHED) } else { (ESTABLISHED, IDLE) };
         if is_up {
-            *known = add_path(&rest).unwrap_or_default();
+            *known = told(&rest).unwrap_or_default();
         }
         // A session that comes up again has lost its routes, also where its end was not told.
         for (from, to) in [(ESTABLISHED, IDLE), (from, to)].into_iter().skip(usize::from(!is_up)) {
@@ -260,7 +295,7 @@ impl<R: Read> Session<R> {
         Ok(())
     }
 
-    fn known(&mut self, peer: Peer) -> Result<&mut [bool; 2], Ended> {
+    fn known(&mut self, peer: Peer) -> Result<&mut Known, Ended> {
         if self.peers.len() >= PEERS_MAX && !self.peers.contains_key(&peer) {
             return Err(Ended::Session(format!("more than {PEERS_MAX} peers, the limit of a session")));
         }
@@ -283,16 +318,16 @@ impl From<&str> for Ended {
 }
 
 /// Returns the BGP message of a peer as a record of MRT.
-fn record(offset: u64, head: &Head, has_long_numbers: bool, message: &[u8]) -> Record {
+fn record(offset: u64, head: &Head, local_as: u32, has_long_numbers: bool, message: &[u8]) -> Record {
     let (family, address) = match head.peer.address {
         IpAddr::V4(address) => ([0, 1], address.octets().to_vec()),
         IpAddr::V6(address) => ([0, 2], address.octets().to_vec()),
     };
-    let numbers = head.peer.asn.to_be_bytes();
-    let asn: &[u8] = if has_long_numbers { &numbers } else { &numbers[2..] };
-    let nobody = vec![0; asn.len() + 2];
+    let from = if has_long_numbers { 0 } else { 2 };
+    let [asn, local_as] = [head.peer.asn, local_as].map(u32::to_be_bytes);
     let local = vec![0; address.len()];
-    let body = [asn, &nobody, &family, &address, &local, message].concat().into();
+    let body = [&asn[from..], &local_as[from..], &[0; 2], &family, &address, &local, message];
+    let body = body.concat().into();
     let subtype = if has_long_numbers { 4 } else { 1 };
     Record { offset, time: head.time, kind: BGP4MP, subtype, body }
 }
@@ -311,53 +346,66 @@ fn name(body: &[u8]) -> Option<String> {
     name
 }
 
-/// Returns by a Peer Up whether the peer sends path identifiers with its IPv4 and IPv6 unicast
-/// prefixes: it says in its OPEN that it may, and the router that it takes them (RFC 7911).
-fn add_path(body: &[u8]) -> Option<[bool; 2]> {
+/// Returns what a Peer Up tells of the peer. It sends path identifiers if it says in its OPEN that
+/// it may, and the router in its own that it takes them (RFC 7911).
+fn told(body: &[u8]) -> Option<Known> {
     let opens = body.get(20..)?; // the router's own address and ports
     let (sent, received) =
         opens.split_at_checked(u16::from_be_bytes(*opens.get(16..)?.first_chunk()?).into())?;
-    let (takes, sends) = (directions(sent)?, directions(received)?);
-    Some([0, 1].map(|family| takes[family] & 1 != 0 && sends[family] & 2 != 0))
+    let (takes, sends) = (Open::read(sent)?, Open::read(received)?);
+    let has_ids = |family: usize| takes.directions[family] & 1 != 0 && sends.directions[family] & 2 != 0;
+    Some(Known { add_path: [0, 1].map(has_ids), local_as: takes.asn })
 }
 
-/// Returns what the ADD-PATH capability of an OPEN says of IPv4 and IPv6 unicast: 1 is to receive,
-/// 2 to send.
-fn directions(open: &[u8]) -> Option<[u8; 2]> {
-    let length = usize::from(u16::from_be_bytes(*open.get(16..)?.first_chunk()?));
-    let open = open.get(..length)?;
-    let mut found = [0; 2];
-    let (mut parameters, is_long) = match open.get(28..)? {
-        // RFC 9072: lengths of two bytes.
-        [255, 255, _, _, rest @ ..] => (rest, true),
-        [_, rest @ ..] => (rest, false),
-        [] => return Some(found),
-    };
-    while let [kind, rest @ ..] = parameters {
-        let (length, rest) = match (rest, is_long) {
-            ([l0, l1, rest @ ..], true) => (usize::from(u16::from_be_bytes([*l0, *l1])), rest),
-            ([length, rest @ ..], false) => (usize::from(*length), rest),
-            _ => return None,
+/// What an OPEN says.
+struct Open {
+    /// The AS, by the capability of numbers of 4 bytes if it is there (RFC 6793).
+    asn: u32,
+    /// What ADD-PATH says of IPv4 and IPv6 unicast: 1 is to receive, 2 to send.
+    directions: [u8; 2],
+}
+
+impl Open {
+    fn read(open: &[u8]) -> Option<Self> {
+        let length = usize::from(u16::from_be_bytes(*open.get(16..)?.first_chunk()?));
+        let open = open.get(..length)?;
+        let asn = u16::from_be_bytes(*open.get(20..)?.first_chunk()?).into();
+        let mut found = Self { asn, directions: [0; 2] };
+        let (mut parameters, is_long) = match open.get(28..)? {
+            // RFC 9072: lengths of two bytes.
+            [255, 255, _, _, rest @ ..] => (rest, true),
+            [_, rest @ ..] => (rest, false),
+            [] => return Some(found),
         };
-        let (mut capabilities, after) = rest.split_at_checked(length)?;
-        while *kind == 2
-            && let [code, length, rest @ ..] = capabilities
-        {
-            let (value, after) = rest.split_at_checked((*length).into())?;
-            if *code == 69 {
-                for family in value.chunks_exact(4) {
-                    match family {
-                        [0, 1, 1, direction] => found[0] = *direction,
-                        [0, 2, 1, direction] => found[1] = *direction,
-                        _ => {}
+        while let [kind, rest @ ..] = parameters {
+            let (length, rest) = match (rest, is_long) {
+                ([l0, l1, rest @ ..], true) => (usize::from(u16::from_be_bytes([*l0, *l1])), rest),
+                ([length, rest @ ..], false) => (usize::from(*length), rest),
+                _ => return None,
+            };
+            let (mut capabilities, after) = rest.split_at_checked(length)?;
+            while *kind == 2
+                && let [code, length, rest @ ..] = capabilities
+            {
+                let (value, after) = rest.split_at_checked((*length).into())?;
+                if let (65, Some(octets)) = (*code, value.first_chunk::<4>()) {
+                    found.asn = u32::from_be_bytes(*octets);
+                }
+                if *code == 69 {
+                    for family in value.chunks_exact(4) {
+                        match family {
+                            [0, 1, 1, direction] => found.directions[0] = *direction,
+                            [0, 2, 1, direction] => found.directions[1] = *direction,
+                            _ => {}
+                        }
                     }
                 }
+                capabilities = after;
             }
-            capabilities = after;
+            parameters = after;
         }
-        parameters = after;
+        Some(found)
     }
-    Some(found)
 }
 
 impl<R: Read> Iterator for Session<R> {
