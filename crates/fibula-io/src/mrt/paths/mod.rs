@@ -1,6 +1,7 @@
 //! [`Paths`]: every peer's present paths, and what they say of each prefix.
 
 mod best;
+mod index;
 #[cfg(test)]
 mod tests;
 
@@ -8,6 +9,7 @@ use super::{Event, Path, Peer, Preference, Speaker, What, as_number};
 use crate::table::{Value, list_of_origins};
 use best::best;
 use fibula::{IpPrefix, NextHopInfo};
+use index::Index;
 use smallvec::SmallVec;
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -111,7 +113,7 @@ pub(crate) struct Paths {
     choice: PeerChoice,
     value: Value,
     /// The index in `lists` of each prefix that has paths.
-    prefixes: HashMap<IpPrefix, u32>,
+    prefixes: Index,
     lists: Vec<List>,
     /// The lists that no prefix has.
     free: Vec<u32>,
@@ -141,7 +143,7 @@ impl Paths {
         Self {
             choice,
             value,
-            prefixes: HashMap::new(),
+            prefixes: Index::default(),
             lists: Vec::new(),
             free: Vec::new(),
             peers: Vec::new(),
@@ -249,7 +251,7 @@ impl Paths {
     /// Returns whether a table was dumped after a time, and tells of the prefix, or began to be.
     fn is_before_dump(&self, prefix: IpPrefix, time: Duration) -> bool {
         let Some(first) = self.first_dump else { return false };
-        let dumped = self.prefixes.get(&prefix).map_or(0, |&list| self.lists[list as usize].dumped);
+        let dumped = self.prefixes.get(prefix).map_or(0, |list| self.lists[list as usize].dumped);
         seconds(time) < first.max(dumped)
     }
 
@@ -288,7 +290,7 @@ impl Paths {
             paths = before.paths;
             paths.clear();
         }
-        let known = self.prefixes.get(&prefix).copied();
+        let known = self.prefixes.get(prefix);
         let list = known.unwrap_or_else(|| self.new_list(prefix));
         self.last_prefix = Some((prefix, list));
         Record { prefix, time, list, is_first: known.is_none(), paths }
@@ -304,7 +306,7 @@ impl Paths {
     ) {
         let number = match self.last_prefix {
             Some((last, number)) if last == prefix => Some(number),
-            _ => self.prefixes.get(&prefix).copied(),
+            _ => self.prefixes.get(prefix),
         };
         let number = match (number, announced) {
             (Some(number), _) => number,
@@ -332,7 +334,7 @@ impl Paths {
             }
         }
         if is_empty {
-            self.prefixes.remove(&prefix);
+            self.prefixes.remove(prefix);
             self.lists[number as usize] = List::default();
             self.free.push(number);
             self.last_prefix = None;
@@ -379,8 +381,7 @@ impl Paths {
 
     /// Returns the bytes it takes.
     pub(crate) fn bytes(&self) -> u64 {
-        let of_prefixes =
-            self.prefixes.len() * 2 * size_of::<(IpPrefix, u32)>() + self.lists.len() * 2 * size_of::<List>();
+        let of_prefixes = self.prefixes.bytes() + self.lists.len() * 2 * size_of::<List>();
         let of_paths = 2 * self.kept * size_of::<Held>();
         let of_values = self.values.len() * 3 * size_of::<NextHopInfo>() + self.text_bytes;
         let of_ranks = self.ranks.len() * 4 * size_of::<Rank>();
@@ -389,8 +390,7 @@ impl Paths {
 
     /// Returns the number of the value of every prefix, in order.
     pub(crate) fn answers(&mut self) -> Vec<(IpPrefix, u32)> {
-        let mut lists: Vec<(IpPrefix, u32)> =
-            self.prefixes.iter().map(|(&prefix, &list)| (prefix, list)).collect();
+        let mut lists: Vec<(IpPrefix, u32)> = self.prefixes.iter().collect();
         lists.sort_unstable();
         lists.into_iter().filter_map(|(prefix, list)| Some((prefix, self.answer(list)?))).collect()
     }
@@ -436,8 +436,8 @@ impl Paths {
     /// Returns the prefixes and lists that have a path of a peer, in order.
     fn of_peer(&self, peer: u32) -> Vec<(IpPrefix, u32)> {
         let has = |list: u32| self.lists[list as usize].paths.iter().any(|held| held.peer == peer);
-        let prefixes = self.prefixes.iter().map(|(&prefix, &list)| (prefix, list));
-        let mut prefixes: Vec<(IpPrefix, u32)> = prefixes.filter(|&(_, list)| has(list)).collect();
+        let mut prefixes: Vec<(IpPrefix, u32)> =
+            self.prefixes.iter().filter(|&(_, list)| has(list)).collect();
         prefixes.sort_unstable();
         prefixes
     }
