@@ -186,6 +186,17 @@ fn a_peer_of_the_routers_own_as_is_told_by_its_opens() {
 }
 
 #[test]
+fn a_session_that_never_was_up_has_no_identifier() {
+    let mut with_id = peer(1, 0);
+    with_id[30..34].copy_from_slice(&[9, 9, 9, 9]);
+    let bytes =
+        [message(2, &[&peer(1, 0), &[2, 0, 0]]), message(3, &[&with_id, &[0; 20], &open(1), &open(1)])]
+            .concat();
+    let ids = Session::new(&bytes[..], Policy::Own).map(|event| event.unwrap().speaker.router_id);
+    assert_eq!(ids.collect::<Vec<_>>(), [None, Some(0x0909_0909), Some(0x0909_0909)]);
+}
+
+#[test]
 fn path_identifiers_are_as_the_opens_say() {
     let mut body = update(&[], &[]);
     // One prefix after an identifier.

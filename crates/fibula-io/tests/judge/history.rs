@@ -67,6 +67,9 @@ impl Record {
 pub(crate) struct History {
     pub(crate) dump: Vec<Record>,
     pub(crate) updates: Vec<Record>,
+    /// The second in which the dump came to its last prefix, with a route or without; `None` if it
+    /// has no route at all.
+    pub(crate) dumped: Option<u64>,
 }
 
 const SECOND: u64 = 1_000_000;
@@ -86,15 +89,10 @@ impl History {
                 draw_update(random, time, &peers, &prefixes)
             })
             .collect();
-        let dump =
-            if random.u8(..4) == 0 { Vec::new() } else { draw_dump(random, &peers, &prefixes, &updates) };
-        Self { dump, updates }
-    }
-
-    /// Returns the last second of the dump, if it has a route.
-    pub(crate) fn dumped(&self) -> Option<u64> {
-        let mut ribs = self.dump.iter().filter(|record| matches!(record, Record::Rib { .. }));
-        ribs.next_back().map(|record| record.time() / SECOND)
+        let (dump, ended) = draw_dump(random, &peers, &prefixes, &updates);
+        let is_dumped = random.u8(..4) > 0 && dump.iter().any(|record| matches!(record, Record::Rib { .. }));
+        let dump = if is_dumped { dump } else { Vec::new() };
+        Self { dump, updates, dumped: is_dumped.then_some(ended) }
     }
 }
 
@@ -113,7 +111,12 @@ fn draw_update(random: &mut Rng, time: u64, peers: &[Peer], prefixes: &[Prefix])
     Record::Update { time, peer, is_sent, withdrawn, announced, attributes }
 }
 
-fn draw_dump(random: &mut Rng, peers: &[Peer], prefixes: &[Prefix], updates: &[Record]) -> Vec<Record> {
+fn draw_dump(
+    random: &mut Rng,
+    peers: &[Peer],
+    prefixes: &[Prefix],
+    updates: &[Record],
+) -> (Vec<Record>, u64) {
     let mut table = peers.to_vec();
     let mut at = random.usize(..updates.len());
     let table_of = |at: usize, peers: &[Peer]| {
@@ -141,7 +144,7 @@ fn draw_dump(random: &mut Rng, peers: &[Peer], prefixes: &[Prefix], updates: &[R
             }
         }
     }
-    dump
+    (dump, updates[at].time() / SECOND)
 }
 
 fn peer(random: &mut Rng, last: u8) -> Peer {

@@ -96,7 +96,8 @@ struct Head {
 impl Head {
     /// Returns what it tells of the peer.
     fn speaker(&self) -> Speaker {
-        Speaker { router_id: Some(self.router_id), is_internal: None }
+        // A session that never was up has no identifier.
+        Speaker { router_id: Some(self.router_id).filter(|&id| id != 0), is_internal: None }
     }
 }
 

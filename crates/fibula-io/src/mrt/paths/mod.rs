@@ -414,13 +414,14 @@ impl Paths {
     /// Notes what a message tells of a peer, which may change the rank of paths that it has sent.
     fn learn(&mut self, peer: u32, speaker: Speaker, told: Option<&mut impl FnMut(IpPrefix, Outcome)>) {
         let known = self.peers[peer as usize].speaker;
-        let router_id = known.router_id.or(speaker.router_id);
-        let is_internal = known.is_internal.or(speaker.is_internal);
+        let router_id = speaker.router_id.or(known.router_id);
+        let is_internal = speaker.is_internal.or(known.is_internal);
         if (router_id, is_internal) == (known.router_id, known.is_internal) {
             return;
         }
         // An AS that is not told counts as another one.
-        let is_ranked_otherwise = router_id != known.router_id || is_internal == Some(true);
+        let is_ranked_otherwise = router_id != known.router_id
+            || is_internal.unwrap_or(false) != known.is_internal.unwrap_or(false);
         let of_peer = if is_ranked_otherwise && told.is_some() { self.of_peer(peer) } else { Vec::new() };
         let before: Vec<Option<u32>> = of_peer.iter().map(|&(_, list)| self.answer(list)).collect();
         self.peers[peer as usize].speaker = Speaker { router_id, is_internal };

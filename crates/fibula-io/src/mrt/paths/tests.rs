@@ -116,6 +116,20 @@ fn changes_are_told_apart_from_what_changes_nothing() {
 }
 
 #[test]
+fn what_is_told_of_a_peer_later_ranks_its_paths_again() {
+    let told = |is_internal, router_id| Event {
+        speaker: Speaker { router_id, is_internal },
+        ..event(1, 100, What::State { from: 3, to: 1 })
+    };
+    let paths = [announce(said(1, 2)), announce(said(2, 2))];
+    let after = |events: &[Event]| play(PeerChoice::All, &[&paths[..], events].concat())[1..].to_vec();
+    assert_eq!(after(&[told(Some(true), None), told(Some(true), None)]), ["192.0.2.2"]);
+    assert_eq!(after(&[told(None, Some(7)), told(None, None)]), ["192.0.2.2"]);
+    // A session may be begun by another router.
+    assert_eq!(after(&[told(None, Some(7)), told(None, Some(0))]), ["192.0.2.2", "192.0.2.1"]);
+}
+
+#[test]
 fn a_session_begins_and_ends_without_routes() {
     let state = |peer, from, to| event(peer, 100, What::State { from, to });
     let events = [announce(said(1, 1)), announce(said(2, 2)), state(2, 3, 1), state(1, 6, 1), state(2, 5, 6)];
