@@ -69,6 +69,7 @@ fn told(bytes: &[u8], policy: Policy) -> Vec<String> {
                         format!("{peer} + {prefix} {via}{id}")
                     }
                     What::Withdraw { prefix, .. } => format!("{peer} - {prefix}"),
+                    What::Open => format!("{peer} open"),
                     What::State { from, to } => format!("{peer} {from} {to}"),
                 }
             }

@@ -412,6 +412,10 @@ fn bgp_message(
     has_long_numbers: bool,
     found: &mut Found<'_>,
 ) -> Result<(), String> {
+    if let BgpMessage::Open(open) = message {
+        found.speaker.router_id = Some(open.bgp_identifier.into());
+        found.push(peer, What::Open);
+    }
     let (BgpMessage::Update(update), Some(lists)) = (message, lists) else { return Ok(()) };
     let attributes = &update.attributes;
     let mut damage = None;

@@ -127,6 +127,8 @@ pub enum What {
         /// Which of the peer's paths to it.
         path_id: Option<u32>,
     },
+    /// The peer opened a session. What it says of itself is the event's `speaker`.
+    Open,
     /// The session with the peer changed its state (RFC 4271 section 8.2.2; 6 is Established).
     /// Leaving or entering Established withdraws all the peer's routes.
     State {

@@ -47,6 +47,8 @@ pub(crate) enum Record {
         announced: Vec<(Prefix, u32)>,
         attributes: Attributes,
     },
+    /// An OPEN of a peer, which tells the identifier of its router.
+    Open { time: u64, peer: Peer },
     /// A change of a session's state.
     State { time: u64, peer: Peer, from: u16, to: u16 },
 }
@@ -56,6 +58,7 @@ impl Record {
         match self {
             Self::Peers { time, .. }
             | Self::Rib { time, .. }
+            | Self::Open { time, .. }
             | Self::Update { time, .. }
             | Self::State { time, .. } => *time,
         }
@@ -98,6 +101,9 @@ impl History {
 
 fn draw_update(random: &mut Rng, time: u64, peers: &[Peer], prefixes: &[Prefix]) -> Record {
     let peer = peers[random.usize(..peers.len())];
+    if random.u8(..12) == 0 {
+        return Record::Open { time, peer };
+    }
     if random.u8(..8) == 0 {
         let [from, to] = [[6, 1], [5, 6], [1, 3], [6, 6]][random.usize(..4)];
         return Record::State { time, peer, from, to };
@@ -229,6 +235,13 @@ fn of_record(it: &Record) -> Vec<u8> {
                 (true, true) => 11,
             };
             with_time(*time, subtype, &[of_session(*peer), message].concat())
+        }
+        Record::Open { time, peer } => {
+            let mut message = vec![0xFF; 16];
+            message.extend([0, 29, 1, 4, 0x5B, 0xA0, 0, 90]);
+            message.extend(peer.router_id.to_be_bytes());
+            message.push(0);
+            with_time(*time, 4, &[of_session(*peer), message].concat())
         }
         Record::State { time, peer, from, to } => {
             let states = [from.to_be_bytes(), to.to_be_bytes()].concat();

@@ -12,7 +12,7 @@ pub(crate) struct Naive {
     /// By prefix, address of the peer, and identifier.
     routes: BTreeMap<(Prefix, u32, u32), (Peer, Attributes)>,
     /// The peers whose identifier a dump has told, and those that a message shows as our own AS's.
-    pub(crate) with_id: BTreeSet<u32>,
+    with_id: BTreeSet<u32>,
     internal: BTreeSet<u32>,
 }
 
@@ -58,6 +58,12 @@ impl Naive {
                 }
                 for (prefix, id) in announced {
                     self.routes.insert((*prefix, key(*peer), *id), (*peer, attributes.clone()));
+                }
+            }
+            Record::Open { peer, .. } => {
+                self.with_id.insert(key(*peer));
+                if peer.asn == LOCAL_AS {
+                    self.internal.insert(key(*peer));
                 }
             }
             // RFC 4271 section 8.2.2: what is not Established has no routes.

@@ -243,7 +243,7 @@ impl Paths {
                     self.edit(prefix, told.as_deref_mut(), None, gone);
                 }
             }
-            What::State { .. } => {}
+            What::Open | What::State { .. } => {}
         }
         true
     }
