@@ -50,7 +50,7 @@ fn row(line: &[u8], mask_host_bits: bool) -> Result<Row<'_>, String> {
 
 /// Returns several origins as a list; `None` if there is one, or what is no AS number.
 fn listed(value: &[u8]) -> Option<String> {
-    if !value.iter().any(|byte| matches!(byte, b'_' | b',')) {
+    if !value.iter().any(|byte| matches!(byte, b'_' | b',' | b'{')) {
         return None;
     }
     let number = |text: &str| text.parse::<u32>().ok().map(|number| number.to_string());
@@ -66,10 +66,11 @@ fn listed(value: &[u8]) -> Option<String> {
     Some(fields::list(&origins?))
 }
 
-/// Returns a list as the format writes it.
+/// Returns a list as the format writes it. A set of one AS keeps its braces, for it is no origin.
 fn joined(name: &str) -> Option<String> {
     if let Some(set) = name.strip_prefix('{').and_then(|_| rov::set_of(name)) {
-        return Some(set.iter().map(u32::to_string).collect::<Vec<_>>().join(","));
+        let numbers = set.iter().map(u32::to_string).collect::<Vec<_>>().join(",");
+        return Some(if set.len() == 1 { name.to_owned() } else { numbers });
     }
     let origins: Vec<serde_json::Value> = serde_json::from_str(name).ok()?;
     let several = origins.len() > 1;
@@ -78,7 +79,7 @@ fn joined(name: &str) -> Option<String> {
         None => number(origin),
         Some(set) => {
             let set = set.iter().map(number).collect::<Option<Vec<_>>>()?.join(",");
-            Some(if several { format!("{{{set}}}") } else { set })
+            Some(if several || !set.contains(',') { format!("{{{set}}}") } else { set })
         }
     };
     Some(origins.iter().map(origin).collect::<Option<Vec<_>>>()?.join("_"))
@@ -92,14 +93,17 @@ mod tests {
     #[test]
     fn several_origins_are_lists() {
         let text = "1.0.0.0\t24\t13335\n1.0.4.0\t22\t38803_56203\n2001:200::\t32\t1,2\n\
-            2001:db8::\t32\t4134_{64500,64501}\n2001:db8:1::\t48\t1_x\n";
+            2001:db8::\t32\t4134_{64500,64501}\n2001:db8:1::\t48\t1_x\n2001:db8:2::\t48\t{64500}\n";
         let loaded = parse(text.as_bytes(), &ReadOptions::default()).unwrap();
         assert_eq!(loaded.format, Format::Pfx2as);
-        assert_eq!(values(&loaded), ["13335", "[38803,56203]", "[[1,2]]", "[4134,[64500,64501]]", "1_x"]);
+        assert_eq!(
+            values(&loaded),
+            ["13335", "[38803,56203]", "[[1,2]]", "[4134,[64500,64501]]", "1_x", "[[64500]]"]
+        );
         let mut written = Vec::new();
         super::super::write(&loaded.tables, Format::Pfx2as, &mut written).unwrap();
         assert_eq!(String::from_utf8(written).unwrap(), text);
-        assert_eq!((loaded.tables.ipv4.len(), loaded.tables.ipv6.len()), (2, 3));
+        assert_eq!((loaded.tables.ipv4.len(), loaded.tables.ipv6.len()), (2, 4));
     }
 
     #[test]
