@@ -182,8 +182,8 @@ impl Reading {
         })
     }
 
-    /// Returns how payloads of RPKI are read beside the table. They have two formats, which are told
-    /// apart; what is said of damage and memory holds for them too.
+    /// Returns how payloads of RPKI are read beside the table. They have two formats, which are
+    /// told apart; what is said of damage and memory holds for them too.
     pub(crate) fn of_payloads(&self) -> anyhow::Result<ReadOptions> {
         let reading = Self {
             keep_going: self.keep_going,

@@ -41,8 +41,8 @@ ff00::/8 multicast, RFC 4291
 /// The block that has exceptions.
 const ASSIGNMENTS: &str = "2001::/23";
 
-/// The blocks of [`ASSIGNMENTS`] that are globally reachable, or of which the registry does not say that
-/// they are not (Teredo).
+/// The blocks of [`ASSIGNMENTS`] that are globally reachable, or of which the registry does not say
+/// that they are not (Teredo).
 const REACHABLE: &str = "\
 2001::/32
 2001:1::1/128
@@ -57,8 +57,8 @@ const REACHABLE: &str = "\
 /// Returns the blocks that are not for the Internet, each with the reason as its value.
 ///
 /// Addresses that no registry has allocated are not in it. 192.0.0.0/24 is one block, although a
-/// few of its addresses are reachable, and so is ::/3, which has 64:ff9b::/96 of NAT64. 2001::/23 is
-/// there in the pieces that its reachable blocks leave.
+/// few of its addresses are reachable, and so is ::/3, which has 64:ff9b::/96 of NAT64. 2001::/23
+/// is there in the pieces that its reachable blocks leave.
 ///
 /// ```
 /// let bogons = fibula_io::bogons();
