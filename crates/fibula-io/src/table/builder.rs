@@ -33,6 +33,8 @@ pub(super) struct Builder {
     pub(super) payloads: Option<Payloads>,
     /// The lines of routers' text, by what became of them.
     pub(super) account: Account,
+    /// Which paths of BGP are kept.
+    pub(super) kept: Kept,
     /// The file that is read, if it is one.
     pub(super) source: Option<PathBuf>,
     keep_going: bool,
@@ -52,6 +54,17 @@ fn bytes_of(info: &NextHopInfo) -> u64 {
         _ => 0,
     };
     (3 * size_of::<NextHopInfo>() + text) as u64
+}
+
+/// Which paths of BGP are kept.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Kept {
+    /// Of a dump those alone that the answers need.
+    #[default]
+    Chosen,
+    All,
+    /// Those were too few: the source must be read again with all of them.
+    TooFew,
 }
 
 /// Why a reader cannot go on with what it is at.

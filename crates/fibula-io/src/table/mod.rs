@@ -75,7 +75,7 @@ pub use write::{write, write_file, write_separated};
 use crate::names::named;
 use crate::rov::Payloads;
 use crate::{Budget, Content, Damage, Encoding, Error, Kind, Note, Place, Progress, Report, Source};
-use builder::Builder;
+use builder::{Builder, Kept};
 use fibula::{IpPrefix, NextHopInfo, NextHops, Rib, Route};
 use std::path::{Path, PathBuf};
 
@@ -349,7 +349,7 @@ pub struct Loaded {
 /// also if a record is damaged or the compressed stream is truncated; the first such place is
 /// named.
 pub fn read(source: &Source, options: &ReadOptions) -> Result<Loaded, Error> {
-    read_content(source, source.open(options.progress.clone())?, options)
+    read_apart(source, || source.open(options.progress.clone()), options, false).map(|(loaded, _)| loaded)
 }
 
 /// Reads a table from bytes in memory, compressed or not. Never panics, whatever they hold.
@@ -357,7 +357,7 @@ pub fn read(source: &Source, options: &ReadOptions) -> Result<Loaded, Error> {
 /// # Errors
 /// As [`read`]; the source is called `memory`.
 pub fn parse(bytes: &[u8], options: &ReadOptions) -> Result<Loaded, Error> {
-    read_content(&Source::Memory, Content::of_bytes(bytes)?, options)
+    read_apart(&Source::Memory, || Content::of_bytes(bytes), options, false).map(|(loaded, _)| loaded)
 }
 
 /// Reads a table. RPKI payloads are no routes of it, but returned apart.
@@ -365,8 +365,7 @@ pub fn parse(bytes: &[u8], options: &ReadOptions) -> Result<Loaded, Error> {
 /// # Errors
 /// As [`read`].
 pub(crate) fn read_payloads(source: &Source, options: &ReadOptions) -> Result<(Loaded, Payloads), Error> {
-    let content = source.open(options.progress.clone())?;
-    read_apart(source, content, options, Some(Payloads::default()))
+    read_apart(source, || source.open(options.progress.clone()), options, true)
 }
 
 /// As [`read_payloads`], from bytes in memory.
@@ -374,24 +373,47 @@ pub(crate) fn read_payloads(source: &Source, options: &ReadOptions) -> Result<(L
 /// # Errors
 /// As [`read`].
 pub(crate) fn parse_payloads(bytes: &[u8], options: &ReadOptions) -> Result<(Loaded, Payloads), Error> {
-    let content = Content::of_bytes(bytes)?;
-    read_apart(&Source::Memory, content, options, Some(Payloads::default()))
+    read_apart(&Source::Memory, || Content::of_bytes(bytes), options, true)
 }
 
-fn read_content(source: &Source, content: Content, options: &ReadOptions) -> Result<Loaded, Error> {
-    read_apart(source, content, options, None).map(|(loaded, _)| loaded)
-}
-
+/// Reads a table, and RPKI payloads apart if they are wanted so. A dump is read without the paths
+/// that are not chosen, and where changes of it follow, once more with all of them.
 fn read_apart(
+    source: &Source,
+    open: impl Fn() -> Result<Content, Error>,
+    options: &ReadOptions,
+    apart: bool,
+) -> Result<(Loaded, Payloads), Error> {
+    let budget = options.budget.map_or_else(Budget::of_environment, Ok);
+    let budget = budget.map_err(|what| Error::of(source, what))?;
+    let begun = |kept: Kept| {
+        let mut builder = Builder::new(options, budget);
+        (builder.payloads, builder.kept) = (apart.then(Payloads::default), kept);
+        builder
+    };
+    let is_read_once = *source == Source::StandardInput;
+    let mut first = begun(if is_read_once { Kept::All } else { Kept::Chosen });
+    let read = read_once(source, open()?, options, &mut first);
+    if first.kept == Kept::TooFew {
+        let mut all = begun(Kept::All);
+        return finished(source, read_once(source, open()?, options, &mut all)?, all);
+    }
+    finished(source, read?, first)
+}
+
+fn finished(source: &Source, format: Format, mut builder: Builder) -> Result<(Loaded, Payloads), Error> {
+    let payloads = builder.payloads.take().unwrap_or_default();
+    let (tables, damage, report) = builder.finish().map_err(|what| Error::of(source, what))?;
+    Ok((Loaded { tables, format, damage, report }, payloads))
+}
+
+fn read_once(
     source: &Source,
     content: Content,
     options: &ReadOptions,
-    payloads: Option<Payloads>,
-) -> Result<(Loaded, Payloads), Error> {
+    builder: &mut Builder,
+) -> Result<Format, Error> {
     let content = content.encoded(options.encoding);
-    let budget = options.budget.map_or_else(Budget::of_environment, Ok);
-    let mut builder = Builder::new(options, budget.map_err(|what| Error::of(source, what))?);
-    builder.payloads = payloads;
     if let Source::File(path) = source {
         builder.source = Some(path.clone());
     }
@@ -417,12 +439,10 @@ fn read_apart(
         if !tells {
             return Err(Error::of(source, format!("{format} does not tell the origins and paths of routes")));
         }
-        let result = layouts::of(format).read(head, content, options, &mut builder);
+        let result = layouts::of(format).read(head, content, options, builder);
         result.map(|()| format).map_err(|damage| Error::at(source, &damage))
     };
     let (format, cut) = content.read_as(source, options.keep_going, read)?;
     builder.damage.extend(cut);
-    let payloads = builder.payloads.take().unwrap_or_default();
-    let (tables, damage, report) = builder.finish().map_err(|what| Error::of(source, what))?;
-    Ok((Loaded { tables, format, damage, report }, payloads))
+    Ok(format)
 }

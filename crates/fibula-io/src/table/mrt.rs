@@ -1,6 +1,6 @@
 //! MRT applied to a table: dumps as they are, updates one after the other.
 
-use super::builder::Builder;
+use super::builder::{Builder, Kept};
 use super::layouts::{Layout, Looks, Reader};
 use super::{ReadOptions, Value};
 use crate::mrt::{BEFORE_DUMP, Event, Events, Paths, PeerChoice, What};
@@ -19,6 +19,9 @@ pub(super) const LAYOUT: Layout = Layout {
 
 fn read(input: &mut dyn Read, options: &ReadOptions, builder: &mut Builder) -> Result<(), Damage> {
     let mut replay = Replay::new(options, None)?;
+    if builder.kept == Kept::Chosen {
+        replay.paths.drop_what_dumps_do_not_choose();
+    }
     replay.feed(input, options, builder)?;
     replay.finish(builder)
 }
@@ -54,6 +57,10 @@ impl Replay {
                     let place = Place::Byte(event.offset);
                     if self.takes(&event)? && !self.paths.apply(&event) {
                         builder.left_out(place, BEFORE_DUMP)?;
+                    }
+                    if self.paths.lacks_some() {
+                        builder.kept = Kept::TooFew;
+                        return Err(Damage { place, what: "the dump is followed by changes of it".into() });
                     }
                     builder.beside(Place::Byte(self.end), self.paths.bytes())?;
                 }

@@ -1,7 +1,7 @@
 //! [`Subject`]: what is measured.
 
 use fibula::table::form::Form;
-use fibula::{Address, Fib, IpPrefix, NextHop, Prefix, Rib, Route, Table};
+use fibula::{Address, Fib, IpPrefix, NextHop, Rib, Route, Table};
 use prefix_trie::PrefixMap;
 
 /// The addresses of a call.

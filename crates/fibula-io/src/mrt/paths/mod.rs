@@ -93,6 +93,19 @@ struct List {
     dumped: u32,
 }
 
+/// Whether a dump is kept without the paths that are not chosen. A collector has a path of each of
+/// sixty peers for a prefix, and what asks for a table wants one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Thrift {
+    #[default]
+    KeepsAll,
+    KeepsChosen,
+    /// Some paths are gone.
+    HasDropped,
+    /// What has come since depends on them.
+    Lacks,
+}
+
 /// What an event did to the answer for a prefix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Outcome {
@@ -131,6 +144,7 @@ pub(crate) struct Paths {
     /// When the first table began to be dumped, in seconds.
     first_dump: Option<u32>,
     record: Option<Record>,
+    thrift: Thrift,
     matched: bool,
     /// The paths of all prefixes.
     kept: usize,
@@ -157,9 +171,28 @@ impl Paths {
             last_prefix: None,
             first_dump: None,
             record: None,
+            thrift: Thrift::default(),
             matched: false,
             kept: 0,
             text_bytes: 0,
+        }
+    }
+
+    /// Drops the paths of dumped tables that the answers do not need.
+    pub(crate) fn drop_what_dumps_do_not_choose(&mut self) {
+        self.thrift = Thrift::KeepsChosen;
+    }
+
+    /// Returns whether the answers may be wrong, because an event came that needs paths that were
+    /// [dropped](Self::drop_what_dumps_do_not_choose).
+    pub(crate) fn lacks_some(&self) -> bool {
+        self.thrift == Thrift::Lacks
+    }
+
+    /// Notes that something came which any path may matter to.
+    fn need_all(&mut self) {
+        if self.thrift == Thrift::HasDropped {
+            self.thrift = Thrift::Lacks;
         }
     }
 
@@ -197,8 +230,11 @@ impl Paths {
     }
 
     fn take(&mut self, event: &Event, mut told: Option<&mut impl FnMut(IpPrefix, Outcome)>) -> bool {
+        let peers = self.peers.len();
         let peer = self.peer_number(event.peer);
-        self.learn(peer, event.speaker, told.as_deref_mut());
+        if self.learn(peer, event.speaker, told.as_deref_mut()) && peers == self.peers.len() {
+            self.need_all();
+        }
         if let What::Announce { dumped: Some(began), .. } = event.what {
             let seconds = seconds(began.min(event.time));
             self.first_dump = Some(self.first_dump.map_or(seconds, |first| first.min(seconds)));
@@ -207,6 +243,9 @@ impl Paths {
             return true;
         }
         self.matched = true;
+        if !matches!(event.what, What::Announce { dumped: Some(_), .. } | What::Open) {
+            self.need_all();
+        }
         match &event.what {
             What::Announce { prefix, path_id, path, dumped } => {
                 let value = self.value_number(path.value(event.peer, self.value), peer);
@@ -286,14 +325,38 @@ impl Paths {
     fn next_record(&mut self, before: Option<Record>, prefix: IpPrefix, time: Duration) -> Record {
         let mut paths = Vec::new();
         if let Some(before) = before {
+            if self.thrift != Thrift::KeepsAll {
+                self.drop_unchosen(before.list);
+            }
             self.lists[before.list as usize].paths.shrink_to_fit();
             paths = before.paths;
             paths.clear();
         }
         let known = self.prefixes.get(prefix);
+        if known.is_some() {
+            self.need_all();
+        }
         let list = known.unwrap_or_else(|| self.new_list(prefix));
         self.last_prefix = Some((prefix, list));
         Record { prefix, time, list, is_first: known.is_none(), paths }
+    }
+
+    /// Drops the paths that do not matter to the answer for a list.
+    fn drop_unchosen(&mut self, list: u32) {
+        let best = self.best(list);
+        let paths = &mut self.lists[list as usize].paths;
+        let before = paths.len();
+        if self.value == Value::Origins {
+            paths.sort_unstable_by_key(|held| held.value);
+            paths.dedup_by_key(|held| held.value);
+        } else if let Some(best) = best {
+            paths.clear();
+            paths.push(best);
+        }
+        self.kept = self.kept + paths.len() - before;
+        if paths.len() < before && self.thrift == Thrift::KeepsChosen {
+            self.thrift = Thrift::HasDropped;
+        }
     }
 
     /// Changes the paths to a prefix, and tells what that did.
@@ -411,13 +474,19 @@ impl Paths {
         number
     }
 
-    /// Notes what a message tells of a peer, which may change the rank of paths that it has sent.
-    fn learn(&mut self, peer: u32, speaker: Speaker, told: Option<&mut impl FnMut(IpPrefix, Outcome)>) {
+    /// Notes what a message tells of a peer. Returns whether that may change the rank of paths that
+    /// it has sent.
+    fn learn(
+        &mut self,
+        peer: u32,
+        speaker: Speaker,
+        told: Option<&mut impl FnMut(IpPrefix, Outcome)>,
+    ) -> bool {
         let known = self.peers[peer as usize].speaker;
         let router_id = speaker.router_id.or(known.router_id);
         let is_internal = speaker.is_internal.or(known.is_internal);
         if (router_id, is_internal) == (known.router_id, known.is_internal) {
-            return;
+            return false;
         }
         // An AS that is not told counts as another one.
         let is_ranked_otherwise = router_id != known.router_id
@@ -425,13 +494,14 @@ impl Paths {
         let of_peer = if is_ranked_otherwise && told.is_some() { self.of_peer(peer) } else { Vec::new() };
         let before: Vec<Option<u32>> = of_peer.iter().map(|&(_, list)| self.answer(list)).collect();
         self.peers[peer as usize].speaker = Speaker { router_id, is_internal };
-        let Some(told) = told else { return };
+        let Some(told) = told else { return is_ranked_otherwise };
         for ((prefix, list), before) in of_peer.into_iter().zip(before) {
             let value = self.answer(list);
             if value != before {
                 told(prefix, Outcome { value, is_change: true });
             }
         }
+        is_ranked_otherwise
     }
 
     /// Returns the prefixes and lists that have a path of a peer, in order.
