@@ -23,6 +23,8 @@ use history::{History, Peer, Prefix, Record, bytes};
 use naive::{Naive, Origin};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
+use std::os::fd::AsRawFd;
+use std::thread;
 use std::time::Duration;
 
 /// What a reader or the judge answers for each prefix.
@@ -102,9 +104,24 @@ fn a_file_is_read_as_the_judge_reads_it() {
         let naive = Naive::of(&history.updates).knowing(&history.dump);
         for value in VALUES {
             let loaded = table::parse(&file, &options(value, peer)).unwrap();
-            assert_eq!(answers(&loaded.tables), judged(&naive, value, peer), "history {seed}, {value:?}");
+            let judged = judged(&naive, value, peer);
+            assert_eq!(answers(&loaded.tables), judged, "history {seed}, {value:?}");
+            if seed % 16 == 0 {
+                let loaded = through_a_pipe(&file, &options(value, peer));
+                assert_eq!(answers(&loaded.tables), judged, "history {seed} through a pipe, {value:?}");
+            }
         }
     });
+}
+
+/// Reads a table from a pipe, which cannot be read again.
+fn through_a_pipe(file: &[u8], options: &ReadOptions) -> Loaded {
+    let (from, mut to) = std::io::pipe().unwrap();
+    let source = Source::File(format!("/dev/fd/{}", from.as_raw_fd()).into());
+    thread::scope(|threads| {
+        threads.spawn(move || to.write_all(file).unwrap());
+        table::read(&source, options).unwrap()
+    })
 }
 
 #[test]

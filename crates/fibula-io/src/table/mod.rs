@@ -391,8 +391,12 @@ fn read_apart(
         (builder.payloads, builder.kept) = (apart.then(Payloads::default), kept);
         builder
     };
-    let is_read_once = *source == Source::StandardInput;
-    let mut first = begun(if is_read_once { Kept::All } else { Kept::Chosen });
+    let is_there_again = match source {
+        Source::Memory => true,
+        Source::StandardInput => false,
+        Source::File(path) => path.metadata().is_ok_and(|file| file.is_file()),
+    };
+    let mut first = begun(if is_there_again { Kept::Chosen } else { Kept::All });
     let read = read_once(source, open()?, options, &mut first);
     if first.kept == Kept::TooFew {
         let mut all = begun(Kept::All);
