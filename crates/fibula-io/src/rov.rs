@@ -107,8 +107,8 @@ pub enum Origins {
 }
 
 impl Origins {
-    /// Returns the origins that a value says: an AS number, a set of them (`{64500,64501}`), a list,
-    /// or an object with a field `origin_as` or `asn` that is one of these.
+    /// Returns the origins that a value says: an AS number, a set of them (`{64500,64501}`), a
+    /// list, or an object with a field `origin_as` or `asn` that is one of these.
     ///
     /// ```
     /// use fibula::NextHopInfo;

@@ -98,8 +98,8 @@ impl<'b, A: Address> Strided<'b, A> {
         self.each_chunk(|start, addresses| with(addresses, &mut out[start..][..addresses.len()]));
     }
 
-    /// Calls `with` with some of them at a time, in order, and the position of the first. Prefetches
-    /// the bytes of those that follow.
+    /// Calls `with` with some of them at a time, in order, and the position of the first.
+    /// Prefetches the bytes of those that follow.
     #[inline]
     pub(crate) fn each_chunk(self, with: impl FnMut(usize, &[A])) {
         // A short call pays for no more room than it needs.

@@ -53,8 +53,8 @@ impl Type {
     }
 }
 
-/// Returns whether a text is a number of JSON that is written back as it is: `1.10` may be a version
-/// and `2e7` a serial number, which as numbers would be others.
+/// Returns whether a text is a number of JSON that is written back as it is: `1.10` may be a
+/// version and `2e7` a serial number, which as numbers would be others.
 fn is_number(text: &str) -> bool {
     text.parse::<Number>().is_ok_and(|number| number.to_string() == text)
 }

@@ -134,7 +134,8 @@ impl<V, F: Form<V>> Table<V, F> {
     /// use std::net::Ipv4Addr;
     /// let table = Table::from([("192.0.2.0/24".parse::<IpPrefix>()?, "red")]);
     /// let mut contained = [false; 2];
-    /// table.contains_batch_ipv4(&[Ipv4Addr::new(192, 0, 2, 1), Ipv4Addr::LOCALHOST], &mut contained);
+    /// let addresses = [Ipv4Addr::new(192, 0, 2, 1), Ipv4Addr::LOCALHOST];
+    /// table.contains_batch_ipv4(&addresses, &mut contained);
     /// assert_eq!(contained, [true, false]);
     /// # Ok::<(), fibula::Error>(())
     /// ```

@@ -22,16 +22,16 @@ impl<V, F: Form<V>> Table<V, F> {
     ///
     /// ```
     /// use fibula::table::Settings;
-    /// use fibula::{ErrorKind, IpPrefix, ValueTable};
-    /// let settings = Settings { engine: "poptrie".into(), most_bytes: Some(2 << 20), ..Default::default() };
+    /// use fibula::{ErrorKind, IpPrefix, Prefix, ValueTable};
+    /// let (engine, most_bytes) = ("poptrie".into(), Some(2 << 20));
+    /// let settings = Settings { engine, most_bytes, ..Default::default() };
     /// let mut table: ValueTable<u32> = ValueTable::with_settings(settings)?;
     /// let prefix: IpPrefix = "192.0.2.0/24".parse()?;
     /// assert_eq!(table.try_apply([(prefix, Some(7))])?, 1);
     /// assert_eq!(table.engines(), (Some("poptrie"), None));
     ///
-    /// let many = (0..100_000_u32).map(|at| (IpPrefix::new([10, (at >> 8) as u8, at as u8, 0], 24), at));
-    /// let many = many.map(|(prefix, at)| (prefix.unwrap(), Some(at)));
-    /// let error = table.try_apply(many).unwrap_err();
+    /// let hosts = (0..100_000).map(|at: u32| (IpPrefix::from(Prefix::host(at << 8)), Some(at)));
+    /// let error = table.try_apply(hosts).unwrap_err();
     /// assert!(matches!(error.kind(), ErrorKind::Limit(_)));
     /// assert!(table.iter().eq([(prefix, &7)]));
     /// # Ok::<(), fibula::Error>(())

@@ -7,6 +7,7 @@ use crate::{Address, Error, NextHop, Prefix, Rib};
 pub trait Sealed {}
 
 /// What became of the value that a route should get.
+#[allow(unreachable_pub, reason = "older compilers do not see that a public trait names it")]
 pub enum Replaced<V> {
     /// It took the place of this one.
     Was(V),

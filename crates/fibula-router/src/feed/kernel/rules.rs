@@ -1,5 +1,5 @@
-//! The kernel's rules (`ip rule`), which say what table some packets are looked up in. No plane reads
-//! them.
+//! The kernel's rules (`ip rule`), which say what table some packets are looked up in. No plane
+//! reads them.
 
 use super::{End, INET, INET6, dump};
 use crate::Error;

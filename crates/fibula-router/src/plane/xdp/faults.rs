@@ -1,5 +1,5 @@
-//! Calls of the kernel that may fail, so that tests can have each of them fail. Elsewhere nothing of
-//! this is in the program.
+//! Calls of the kernel that may fail, so that tests can have each of them fail. Elsewhere nothing
+//! of this is in the program.
 
 use crate::Error;
 

@@ -5,7 +5,7 @@
 //! /sys/fs/bpf/fibula/NAME/link-INTERFACE-PORT   the link that runs the program on an interface
 //! /sys/fs/bpf/fibula/NAME/of_ports              packets by interface and reason
 //! /sys/fs/bpf/fibula/NAME/of_next_hops          packets by next hop
-//! /sys/fs/bpf/fibula/NAME/adjacencies           the adjacencies of the program, for the next process
+//! /sys/fs/bpf/fibula/NAME/adjacencies           the program's adjacencies, for the next process
 //! /sys/fs/bpf/fibula/NAME/routes                a symbolic link: the number of routes
 //! /sys/fs/bpf/fibula/NAME/namespace             the same: the network namespace of the interfaces
 //! ```
@@ -35,7 +35,8 @@ use std::path::{Path, PathBuf};
 /// The type of a BPF file system.
 const BPF_MAGIC: rustix::fs::FsWord = 0xcafe_4a11;
 
-/// The names of the symbolic links whose targets are the number of routes, and the network namespace.
+/// The names of the symbolic links whose targets are the number of routes, and the network
+/// namespace.
 const ROUTES: &str = "routes";
 const NAMESPACE: &str = "namespace";
 
