@@ -90,6 +90,7 @@ pub(crate) fn read(
         peer,
         keep_going,
         mask_host_bits,
+        regular_only: false,
         strict,
         vrf,
         table,

@@ -163,6 +163,7 @@ impl Reading {
             peer: self.peer.clone(),
             keep_going: self.keep_going,
             mask_host_bits: self.mask_host_bits,
+            regular_only: false,
             strict: self.strict,
             vrf: self.vrf.clone(),
             table: self.routing_table.clone(),

@@ -4,9 +4,9 @@ use crate::encoding::{Decoded, Malformed};
 use crate::members::{Bzip2, Garbage, Gzip, Members, Zstd};
 use crate::{Damage, Encoding, Error, Place};
 use std::fmt;
-use std::fs::File;
+use std::fs::{self, File, FileType, Metadata};
 use std::io::{self, BufRead, BufReader, Read};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -75,10 +75,17 @@ impl Source {
     /// If the source cannot be opened, or its first bytes cannot be read. [`Source::Memory`] cannot
     /// be opened.
     pub fn open(&self, progress: Option<Progress>) -> Result<Content, Error> {
+        self.open_as(progress, false)
+    }
+
+    /// Opens the source as [`open`](Self::open) does; with `regular_only` without waiting, and
+    /// refuses what is no regular file before it reads a byte.
+    pub(crate) fn open_as(&self, progress: Option<Progress>, regular_only: bool) -> Result<Content, Error> {
         let failed = |error: io::Error| Error::of(self, format!("cannot be read: {error}"));
         let (raw, bytes): (Box<dyn Read + Send>, Option<u64>) = match self {
             Self::File(path) => {
-                let file = File::open(path).map_err(failed)?;
+                let file =
+                    if regular_only { self.regular(path)? } else { File::open(path).map_err(failed)? };
                 let metadata = file.metadata().map_err(failed)?;
                 if metadata.is_dir() {
                     return Err(Error::of(self, "is a directory, expected a file"));
@@ -90,6 +97,47 @@ impl Source {
         };
         Content::new(raw, progress.map(|progress| (progress, bytes))).map_err(failed)
     }
+
+    /// Opens a regular file without waiting. Asks for the type before it opens the file, since
+    /// opening acts on the writer of a pipe, and again after that, since the file may have been
+    /// replaced meanwhile.
+    fn regular(&self, path: &Path) -> Result<File, Error> {
+        let failed = |error: io::Error| Error::of(self, format!("cannot be read: {error}"));
+        let check = |about: io::Result<Metadata>| {
+            let kind = kind(about.map_err(failed)?.file_type());
+            let refused = |kind| Error::of(self, format!("is {kind}, expected a regular file"));
+            kind.map_or(Ok(()), |kind| Err(refused(kind)))
+        };
+        check(fs::metadata(path))?;
+        let mut options = File::options();
+        options.read(true);
+        #[cfg(target_os = "linux")]
+        {
+            use std::os::unix::fs::OpenOptionsExt;
+            options.custom_flags(rustix::fs::OFlags::NONBLOCK.bits().cast_signed());
+        }
+        let file = options.open(path).map_err(failed)?;
+        check(file.metadata())?;
+        Ok(file)
+    }
+}
+
+/// Returns what a file is that is no regular one.
+fn kind(kind: FileType) -> Option<&'static str> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::FileTypeExt;
+        if kind.is_fifo() {
+            return Some("a named pipe");
+        }
+        if kind.is_socket() {
+            return Some("a socket");
+        }
+        if kind.is_char_device() || kind.is_block_device() {
+            return Some("a device");
+        }
+    }
+    if kind.is_dir() { Some("a directory") } else { (!kind.is_file()).then_some("of another type") }
 }
 
 /// A callback that receives how far a source has been read.
@@ -293,6 +341,32 @@ mod tests {
     use std::io::Write;
 
     const TEXT: &[u8] = b"10.0.0.0/8 1\n11.0.0.0/8 2\n";
+
+    #[test]
+    #[cfg(unix)]
+    fn only_a_regular_file_is_opened_where_that_is_asked() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("table");
+        let what = |path: &Path| {
+            let opened = Source::File(path.to_owned()).open_as(None, true);
+            opened.err().map(|error| error.to_string()).unwrap_or_default()
+        };
+        let is = |path: &Path, kind| {
+            assert_eq!(what(path), format!("{}: is {kind}, expected a regular file", path.display()));
+        };
+        is(folder.path(), "a directory");
+        is(Path::new("/dev/null"), "a device");
+        std::os::unix::net::UnixListener::bind(&path).unwrap();
+        is(&path, "a socket");
+        fs::remove_file(&path).unwrap();
+        // Without a writer, opening it would wait.
+        assert!(std::process::Command::new("mkfifo").arg(&path).status().unwrap().success());
+        is(&path, "a named pipe");
+        fs::remove_file(&path).unwrap();
+        assert!(what(&path).contains("cannot be read: "));
+        fs::write(&path, TEXT).unwrap();
+        assert_eq!(what(&path), "");
+    }
 
     fn gzip(bytes: &[u8]) -> Vec<u8> {
         let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());

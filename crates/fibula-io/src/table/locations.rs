@@ -66,7 +66,7 @@ impl Locations {
 
     fn read(path: &Path, options: &ReadOptions) -> Result<Self, Error> {
         let source = Source::File(path.to_owned());
-        let mut content = source.open(None)?.encoded(options.encoding);
+        let mut content = source.open_as(None, options.regular_only)?.encoded(options.encoding);
         let mut locations = Self { file: shown(path), names: Vec::new(), rows: Vec::new() };
         let mut delimiter = b',';
         let result = {

@@ -295,6 +295,7 @@ impl Format {
 
 /// How to read a table.
 #[derive(Clone, Debug, Default)]
+#[allow(clippy::struct_excessive_bools, reason = "each is a switch on its own")]
 pub struct ReadOptions {
     /// The format; recognised by content when `None`.
     pub format: Option<Format>,
@@ -325,8 +326,17 @@ pub struct ReadOptions {
     pub mask_host_bits: bool,
     /// What the table may take; more is an error. [`Budget::of_environment`] if not given.
     pub budget: Option<Budget>,
+    /// Only a regular file is read: a pipe, a socket, a device or a directory is refused without
+    /// waiting for it. So is one of [`locations`](Self::locations).
+    pub regular_only: bool,
     /// Called while the source is read.
     pub progress: Option<Progress>,
+}
+
+impl ReadOptions {
+    fn open(&self, source: &Source) -> Result<Content, Error> {
+        source.open_as(self.progress.clone(), self.regular_only)
+    }
 }
 
 /// A table as it was read.
@@ -349,7 +359,7 @@ pub struct Loaded {
 /// also if a record is damaged or the compressed stream is truncated; the first such place is
 /// named.
 pub fn read(source: &Source, options: &ReadOptions) -> Result<Loaded, Error> {
-    read_apart(source, || source.open(options.progress.clone()), options, false).map(|(loaded, _)| loaded)
+    read_apart(source, || options.open(source), options, false).map(|(loaded, _)| loaded)
 }
 
 /// Reads a table from bytes in memory, compressed or not. Never panics, whatever they hold.
@@ -365,7 +375,7 @@ pub fn parse(bytes: &[u8], options: &ReadOptions) -> Result<Loaded, Error> {
 /// # Errors
 /// As [`read`].
 pub(crate) fn read_payloads(source: &Source, options: &ReadOptions) -> Result<(Loaded, Payloads), Error> {
-    read_apart(source, || source.open(options.progress.clone()), options, true)
+    read_apart(source, || options.open(source), options, true)
 }
 
 /// As [`read_payloads`], from bytes in memory.
