@@ -262,6 +262,9 @@ fn what_cannot_be_served_is_one_line() {
         #[cfg(feature = "router")]
         (&["--follow", "a=netlink", "--follow", "a-7=netlink:7"], "a-7 may be a table of the feed a too"),
         (&["-t", path, "--poll", "0s"], "expected more than no time"),
+        (&["-t", path, "--shrink", "101%"], "expected a percentage from 0% to 100%"),
+        (&["-t", path, "--shrink", "50"], "expected a percentage from 0% to 100%"),
+        (&["-t", "/dev/null"], "/dev/null: is a device, expected a regular file"),
         (&["-t", path, "--listen", &listening.address], "Address already in use"),
         (&["-t", path, "--token-file", path], "a token of 14 characters: expected at least 16"),
     ] {

@@ -1,12 +1,13 @@
-//! [`App`]: what all requests share, and the thread that follows the files.
+//! [`App`]: what all requests share, and the threads that follow the files.
 
 use crate::events::Events;
 use crate::feed::{Feeds, TICK};
-use crate::files::{Failure, Followed};
+use crate::files::{Counts, Failure, Followed, Rules, Turns};
 use crate::metrics::Metrics;
 use crate::refusal::Refusal;
 use crate::served::Served;
 use crate::{Error, Settings};
+use axum::http::StatusCode;
 use fibula_access::Token;
 use fibula_io::Source;
 use fibula_io::rov::Vrps;
@@ -14,11 +15,14 @@ use fibula_io::table::{ReadOptions, read};
 use fibula_page::{Pictures, Query, plain_name, shortened};
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use tokio::sync::{Semaphore, watch};
+
+/// How long a file waits for another one that is being read.
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// What all requests share.
 pub(crate) struct App {
@@ -36,13 +40,21 @@ pub(crate) struct App {
     pub(crate) started: Instant,
     /// Whether the service ends.
     pub(crate) stop: watch::Sender<bool>,
-    /// Wakes the thread that follows the files.
-    wake: Mutex<Sender<()>>,
+    /// Wake the threads that follow the files. One call waits at most: more ask for the same.
+    wake: Vec<SyncSender<()>>,
 }
 
 impl App {
-    /// Reads all files, and follows them in a thread of its own as long as this is there.
+    /// Reads all files, and follows each in a thread of its own as long as this is there.
     pub(crate) fn start(settings: Settings) -> Result<Arc<Self>, Error> {
+        let (tell, rules) = (
+            settings.tell,
+            Rules {
+                shrink: settings.shrink,
+                time: settings.read_time,
+                turns: Arc::new(Turns::new(PATIENCE)),
+            },
+        );
         let mut files: Vec<(String, Followed<Served>)> = Vec::new();
         for (name, path) in &settings.tables {
             if name.is_empty() || plain_name(name) != *name {
@@ -52,17 +64,22 @@ impl App {
             if files.iter().any(|(other, _)| other == name) {
                 return Err(Error::new(format_args!("two tables are called {name}")));
             }
-            let (options, called) = (settings.options.clone(), name.clone());
-            let followed = Followed::open(path.clone(), move |path, generation| {
+            let options = ReadOptions { regular_only: true, ..settings.options.clone() };
+            let called = name.clone();
+            let followed = Followed::open(path.clone(), rules.clone(), tell, move |path, generation| {
                 let source = Source::File(path.to_owned());
                 let loaded = read(&source, &options).map_err(|error| error.to_string())?;
-                Ok(Served::new(&called, path, generation, loaded))
+                let served = Served::new(&called, path, generation, loaded);
+                let (ipv4, ipv6) = (served.table.len_ipv4(), served.table.len_ipv6());
+                Ok((served, vec![("IPv4 routes", ipv4), ("IPv6 routes", ipv6)]))
             });
             files.push((name.clone(), followed.map_err(Error::new)?));
         }
-        let vrps = settings.vrps.clone().map(|path| Followed::open(path, |path, _| payloads(path)));
+        let vrps = settings.vrps.clone();
+        let vrps = vrps.map(|path| Followed::open(path, rules, tell, |path, _| payloads(path)));
         let token = settings.token_file.as_deref().map(Token::read).transpose().map_err(Error::new)?;
-        let (wake, woken) = channel();
+        let sources = files.len() + usize::from(vrps.is_some());
+        let (wake, woken): (Vec<_>, Vec<_>) = (0..sources).map(|_| sync_channel(1)).unzip();
         let app = Arc::new(Self {
             vrps: vrps.transpose().map_err(Error::new)?,
             files,
@@ -74,22 +91,12 @@ impl App {
             walks: Arc::new(Semaphore::new(thread::available_parallelism().map_or(1, usize::from))),
             started: Instant::now(),
             stop: watch::Sender::new(false),
-            wake: Mutex::new(wake),
+            wake,
             settings,
         });
-        let (poll, followed) = (app.settings.poll, Arc::downgrade(&app));
-        let follow = move || {
-            loop {
-                let asked = match woken.recv_timeout(poll) {
-                    Ok(()) => true,
-                    Err(RecvTimeoutError::Timeout) => false,
-                    Err(RecvTimeoutError::Disconnected) => return,
-                };
-                let Some(app) = followed.upgrade() else { return };
-                app.follow(asked);
-            }
-        };
-        thread::Builder::new().name("files".into()).spawn(follow).map_err(Error::new)?;
+        for (source, woken) in woken.into_iter().enumerate() {
+            app.follow(source, woken)?;
+        }
         let fed = Arc::downgrade(&app);
         let publish = move || {
             while let Some(app) = fed.upgrade() {
@@ -104,19 +111,35 @@ impl App {
 
     /// Asks for all files to be read again.
     pub(crate) fn reload(&self) {
-        // The thread is there as long as this is.
-        let _ = self.wake.lock().unwrap_or_else(PoisonError::into_inner).send(());
+        // Each thread is there as long as this is, or asked already.
+        for wake in &self.wake {
+            let _ = wake.try_send(());
+        }
     }
 
-    fn follow(&self, asked: bool) {
-        for (_, table) in &self.files {
-            if let Some(old) = table.follow(asked, self.settings.tell) {
-                self.events.replaced(&old, &table.get());
+    /// Follows one file, the payloads after the tables, in a thread of its own: one that takes long
+    /// holds up no other.
+    fn follow(self: &Arc<Self>, source: usize, woken: Receiver<()>) -> Result<(), Error> {
+        let (poll, followed) = (self.settings.poll, Arc::downgrade(self));
+        let follow = move || {
+            loop {
+                let asked = match woken.recv_timeout(poll) {
+                    Ok(()) => true,
+                    Err(RecvTimeoutError::Timeout) => false,
+                    Err(RecvTimeoutError::Disconnected) => return,
+                };
+                let Some(app) = followed.upgrade() else { return };
+                let tell = app.settings.tell;
+                if let Some((_, table)) = app.files.get(source) {
+                    if let Some(old) = table.follow(asked, tell) {
+                        app.events.replaced(&old, &table.get());
+                    }
+                } else if let Some(vrps) = &app.vrps {
+                    vrps.follow(asked, tell);
+                }
             }
-        }
-        if let Some(vrps) = &self.vrps {
-            vrps.follow(asked, self.settings.tell);
-        }
+        };
+        thread::Builder::new().name("file".into()).spawn(follow).map(drop).map_err(Error::new)
     }
 
     /// Does something that walks a whole table, in a thread of its own, when its turn has come.
@@ -146,7 +169,7 @@ impl App {
             return self.named(name);
         }
         match <[_; 1]>::try_from(self.tables()) {
-            Ok([only]) => Ok(only),
+            Ok([only]) => self.named(&only.name),
             Err(all) => {
                 let names = names(&all);
                 Err(Refusal::bad(format_args!("parameter {parameter} is missing: expected {names}")))
@@ -154,8 +177,18 @@ impl App {
         }
     }
 
-    /// Returns a table by its name, as it is now.
+    /// Returns all tables, as they are now, to answer from them. Refuses where one is unread, which
+    /// would answer that there is no route.
+    pub(crate) fn answering(&self) -> Result<Vec<Arc<Served>>, Refusal> {
+        self.files.iter().try_for_each(|(name, table)| refuse_unread(name, table))?;
+        Ok(self.tables())
+    }
+
+    /// Returns a table by its name, as it is now, to answer from it.
     pub(crate) fn named(&self, name: &str) -> Result<Arc<Served>, Refusal> {
+        if let Some((_, table)) = self.files.iter().find(|(other, _)| other == name) {
+            refuse_unread(name, table)?;
+        }
         let all = self.tables();
         let found = all.iter().find(|served| served.name == name);
         found.map(Arc::clone).ok_or_else(|| {
@@ -164,12 +197,35 @@ impl App {
         })
     }
 
-    /// Returns why tables are older than their files, or not fed any more, by name.
+    /// Returns the RPKI payloads, to answer from them.
+    pub(crate) fn payloads(&self) -> Result<Arc<Vrps>, Refusal> {
+        let Some(vrps) = &self.vrps else {
+            return Err(Refusal::absent("no RPKI payloads: the service was started without --vrps"));
+        };
+        refuse_unread(VRPS, vrps)?;
+        Ok(vrps.get())
+    }
+
+    /// Returns why tables are older than their files, or not fed any more, by name. That of the
+    /// RPKI payloads is `--vrps`, which no table can have.
     pub(crate) fn failures(&self) -> BTreeMap<String, Failure> {
         let mut all = self.feeds.failures();
         all.extend(self.files.iter().filter_map(|(name, file)| Some((name.clone(), file.failure()?))));
+        all.extend(self.vrps.iter().filter_map(|vrps| Some((VRPS.to_owned(), vrps.failure()?))));
         all
     }
+}
+
+/// What the RPKI payloads are called beside the names of tables.
+const VRPS: &str = "--vrps";
+
+/// Refuses to answer from a file that has held nothing so far.
+fn refuse_unread<T>(name: &str, file: &Followed<T>) -> Result<(), Refusal> {
+    if !file.is_unread() {
+        return Ok(());
+    }
+    let why = file.failure().map_or_else(String::new, |failure| format!(": {}", failure.what));
+    Err(Refusal::new(StatusCode::SERVICE_UNAVAILABLE, format_args!("{name} is unread{why}")))
 }
 
 fn names(tables: &[Arc<Served>]) -> String {
@@ -178,8 +234,10 @@ fn names(tables: &[Arc<Served>]) -> String {
 }
 
 /// Reads RPKI payloads.
-fn payloads(path: &Path) -> Result<Vrps, String> {
+fn payloads(path: &Path) -> Result<(Vrps, Counts), String> {
     let source = Source::File(path.to_owned());
-    let (vrps, _) = Vrps::read(&source, &ReadOptions::default()).map_err(|error| error.to_string())?;
-    Ok(vrps)
+    let options = ReadOptions { regular_only: true, ..ReadOptions::default() };
+    let (vrps, loaded) = Vrps::read(&source, &options).map_err(|error| error.to_string())?;
+    let kept = usize::try_from(loaded.report.kept).unwrap_or(usize::MAX);
+    Ok((vrps, vec![("prefixes with RPKI payloads", kept)]))
 }

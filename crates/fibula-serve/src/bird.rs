@@ -59,6 +59,12 @@ pub(crate) async fn status(State(app): State<Arc<App>>, uri: Uri) -> Result<Resp
     Ok(answer("status", status))
 }
 
+/// Returns what BIRD says of a protocol whose routes are there, or not yet.
+fn state(app: &App, table: &str) -> &'static str {
+    let is_unread = app.files.iter().any(|(name, file)| name == table && file.is_unread());
+    if is_unread { "down" } else { "up" }
+}
+
 /// Answers `/protocols/bgp`: a protocol for each table.
 pub(crate) async fn protocols(State(app): State<Arc<App>>, uri: Uri) -> Result<Response, Refusal> {
     Query::of(uri.query(), PARAMETERS)?;
@@ -70,7 +76,7 @@ pub(crate) async fn protocols(State(app): State<Arc<App>>, uri: Uri) -> Result<R
             "table": name,
             "neighbor_address": name,
             "neighbor_as": 0,
-            "state": "up",
+            "state": state(&app, name),
             "state_changed": time(served.loaded),
             "description": served.origin,
             "routes": { "imported": routes, "preferred": routes },
@@ -80,12 +86,12 @@ pub(crate) async fn protocols(State(app): State<Arc<App>>, uri: Uri) -> Result<R
     Ok(answer("protocols", Value::Object(app.tables().iter().map(about).collect())))
 }
 
-/// Answers `/protocols/short`: of each table that it is up, and since when.
+/// Answers `/protocols/short`: of each table whether it is up, and since when.
 pub(crate) async fn protocols_short(State(app): State<Arc<App>>, uri: Uri) -> Result<Response, Refusal> {
     Query::of(uri.query(), SHORT)?;
     let about = |served: &Arc<Served>| {
         let name = &served.name;
-        let about = json!({ "proto": "BGP", "table": name, "state": "up", "since": time(served.loaded) });
+        let about = json!({ "proto": "BGP", "table": name, "state": state(&app, name), "since": time(served.loaded) });
         (name.clone(), about)
     };
     Ok(answer("protocols", Value::Object(app.tables().iter().map(about).collect())))
@@ -143,24 +149,24 @@ pub(crate) async fn net(
     uri: Uri,
 ) -> Result<Response, Refusal> {
     Query::of(uri.query(), PARAMETERS)?;
-    Ok(found(&app, prefix_of("net", &net)?))
+    found(&app, prefix_of("net", &net)?)
 }
 
 /// Answers `/routes/prefix`, as `/routes/net` does.
 pub(crate) async fn prefix(State(app): State<Arc<App>>, uri: Uri) -> Result<Response, Refusal> {
     let query = Query::of(uri.query(), PREFIX)?;
-    Ok(found(&app, prefix_of("prefix", query.needed("prefix")?)?))
+    found(&app, prefix_of("prefix", query.needed("prefix")?)?)
 }
 
-fn found(app: &App, asked: IpPrefix) -> Response {
+fn found(app: &App, asked: IpPrefix) -> Result<Response, Refusal> {
     let of = |served: &Arc<Served>| {
         let found = served.best(asked);
         // As BIRD's `show route for`: a prefix is that prefix or none.
         let found = found.filter(|&(prefix, _)| prefix == asked || host(asked).is_some());
         found.map(|(prefix, next_hop)| route(served, prefix, next_hop))
     };
-    let routes: Vec<Value> = app.tables().iter().filter_map(of).collect();
-    answer("routes", routes.into())
+    let routes: Vec<Value> = app.answering()?.iter().filter_map(of).collect();
+    Ok(answer("routes", routes.into()))
 }
 
 /// Returns a route as birdwatcher tells it.

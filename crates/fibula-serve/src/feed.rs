@@ -149,7 +149,7 @@ impl Feeds {
 
     /// Notes that a feed has ended by an error: what it fed stays as it is.
     pub(crate) fn fail(&self, name: &str, what: String) {
-        let failure = Failure { what, since: SystemTime::now() };
+        let failure = Failure { what, since: SystemTime::now(), is_unread: false };
         self.failures.lock().unwrap_or_else(PoisonError::into_inner).insert(name.to_owned(), failure);
     }
 

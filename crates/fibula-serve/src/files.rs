@@ -1,4 +1,12 @@
 //! [`Followed`]: what is read from a file, and read again when the file is replaced.
+//!
+//! ```text
+//!              ┌── reads, and holds enough ──▶ the new one answers: ok
+//!  a newer file┼── is refused ───────────────▶ the old one answers: stale
+//!              └── takes too long ───────────▶ the old one answers: stale, until it is read
+//! ```
+//!
+//! Where the first file holds nothing there is no old one: unread, and nothing answers.
 
 use crate::Tell;
 use arc_swap::ArcSwap;
@@ -6,9 +14,9 @@ use std::fs;
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::SystemTime;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant, SystemTime};
 
 /// What tells that a file is another one, or was written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,6 +25,8 @@ struct Mark {
     inode: u64,
     bytes: u64,
     modified: (i64, i64),
+    /// Also moves where the bytes or the mode change and `modified` is set back.
+    changed: (i64, i64),
 }
 
 impl Mark {
@@ -27,54 +37,167 @@ impl Mark {
             inode: about.ino(),
             bytes: about.len(),
             modified: (about.mtime(), about.mtime_nsec()),
+            changed: (about.ctime(), about.ctime_nsec()),
         })
     }
 }
 
-/// Why the file was not taken when it was last looked at.
+/// Why what is served is not what its source has.
 #[derive(Clone, Debug)]
 pub(crate) struct Failure {
     pub(crate) what: String,
+    /// When the first thing went wrong after which nothing went well.
     pub(crate) since: SystemTime,
+    /// Whether there was nothing before that could answer.
+    pub(crate) is_unread: bool,
+}
+
+impl Failure {
+    /// Returns the state of what is served, by its failure if there is one.
+    pub(crate) fn state(failure: Option<&Self>) -> &'static str {
+        match failure {
+            None => "ok",
+            Some(Self { is_unread: false, .. }) => "stale",
+            Some(Self { is_unread: true, .. }) => "unread",
+        }
+    }
+}
+
+/// How much a file holds, by what it holds: `("IPv4 routes", 12)`.
+pub(crate) type Counts = Vec<(&'static str, usize)>;
+
+/// What is taken from a file, and how long it may take.
+#[derive(Clone, Debug)]
+pub(crate) struct Rules {
+    /// The percentage that may be lost. With 100, a file that holds nothing is taken too.
+    pub(crate) shrink: u8,
+    /// How long a newer file may be there until what answers is called stale.
+    pub(crate) time: Duration,
+    pub(crate) turns: Arc<Turns>,
+}
+
+impl Rules {
+    /// Refuses what lacks too much of what was there before.
+    fn check(&self, path: &Path, before: &Counts, now: &Counts) -> Result<(), String> {
+        let (path, shrink) = (path.display(), self.shrink);
+        if shrink < 100 && now.iter().all(|&(_, count)| count == 0) {
+            let nothing: Vec<String> = now.iter().map(|(what, _)| format!("no {what}")).collect();
+            let nothing = nothing.join(" and ");
+            return Err(format!("{path}: holds {nothing}; --shrink 100% takes such a file"));
+        }
+        for (&(what, before), &(_, now)) in before.iter().zip(now) {
+            let lost = before.saturating_sub(now);
+            if lost as u128 * 100 > before as u128 * u128::from(shrink) {
+                return Err(format!(
+                    "{path}: holds {now} {what} where {before} are served: a reload may lose {shrink}% \
+                     (--shrink)"
+                ));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Lets one file be read at a time: each takes memory beside what still answers. Whoever has waited
+/// for the patience reads beside the file that takes so long.
+#[derive(Debug)]
+pub(crate) struct Turns {
+    patience: Duration,
+    is_taken: Mutex<bool>,
+    freed: Condvar,
+}
+
+/// A turn, unless patience has ended.
+struct Turn<'t>(Option<&'t Turns>);
+
+impl Turns {
+    pub(crate) fn new(patience: Duration) -> Self {
+        Self { patience, is_taken: Mutex::new(false), freed: Condvar::new() }
+    }
+
+    fn wait(&self) -> Turn<'_> {
+        let is_taken = self.is_taken.lock().unwrap_or_else(PoisonError::into_inner);
+        let waited = self.freed.wait_timeout_while(is_taken, self.patience, |is_taken| *is_taken);
+        let (mut is_taken, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        Turn((!std::mem::replace(&mut *is_taken, true)).then_some(self))
+    }
+}
+
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        if let Some(turns) = self.0 {
+            *turns.is_taken.lock().unwrap_or_else(PoisonError::into_inner) = false;
+            turns.freed.notify_one();
+        }
+    }
 }
 
 /// How a file becomes a `T`: from its path and the generation that it would be.
-type Read<T> = dyn Fn(&Path, u64) -> Result<T, String> + Send + Sync;
+type Read<T> = dyn Fn(&Path, u64) -> Result<(T, Counts), String> + Send + Sync;
 
 /// A value that is read from a file.
 pub(crate) struct Followed<T> {
     pub(crate) path: PathBuf,
+    rules: Rules,
     read: Box<Read<T>>,
     current: ArcSwap<T>,
     generation: AtomicU64,
     failures: AtomicU64,
+    is_unread: AtomicBool,
+    status: Mutex<Status>,
+}
+
+/// What became of the file.
+struct Status {
     /// The file as it was when it was read last, even if in vain.
-    mark: Mutex<Option<Mark>>,
-    failure: Mutex<Option<Failure>>,
+    mark: Option<Mark>,
+    /// What the value that answers holds.
+    counts: Counts,
+    failure: Option<Failure>,
+    /// Since when there is a file that is neither taken nor refused.
+    newer: Option<(Instant, SystemTime)>,
 }
 
 impl<T> Followed<T> {
-    /// Reads the file for the first time.
+    /// Reads the file for the first time. One that holds nothing is told, and is unread.
     pub(crate) fn open(
         path: PathBuf,
-        read: impl Fn(&Path, u64) -> Result<T, String> + Send + Sync + 'static,
+        rules: Rules,
+        tell: Tell,
+        read: impl Fn(&Path, u64) -> Result<(T, Counts), String> + Send + Sync + 'static,
     ) -> Result<Self, String> {
         let mark = Mark::of(&path).ok();
-        let first = read(&path, 1)?;
+        let (first, counts) = read(&path, 1)?;
+        let refused = rules.check(&path, &Counts::new(), &counts).err();
+        let failure = refused.map(|what| {
+            tell(format_args!("{what}; nothing answers until it does"));
+            Failure { what, since: SystemTime::now(), is_unread: true }
+        });
         Ok(Self {
             path,
+            rules,
             read: Box::new(read),
             current: ArcSwap::from_pointee(first),
             generation: AtomicU64::new(1),
-            failures: AtomicU64::new(0),
-            mark: Mutex::new(mark),
-            failure: Mutex::new(None),
+            failures: AtomicU64::new(failure.is_some().into()),
+            is_unread: AtomicBool::new(failure.is_some()),
+            status: Mutex::new(Status { mark, counts, failure, newer: None }),
         })
     }
 
-    /// Returns what was read last. Whoever holds it keeps it, whatever happens to the file.
+    fn status(&self) -> MutexGuard<'_, Status> {
+        self.status.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns what was read last. Whoever holds it keeps it, whatever happens to the file. Before
+    /// that, whoever answers from it asks whether it [is unread](Self::is_unread).
     pub(crate) fn get(&self) -> Arc<T> {
         self.current.load_full()
+    }
+
+    /// Returns whether the file has held nothing so far. What is read is there before this says so.
+    pub(crate) fn is_unread(&self) -> bool {
+        self.is_unread.load(Ordering::Acquire)
     }
 
     /// Returns the number of times the file was read.
@@ -89,38 +212,142 @@ impl<T> Followed<T> {
 
     /// Returns why what is served is older than the file.
     pub(crate) fn failure(&self) -> Option<Failure> {
-        self.failure.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        let status = self.status();
+        let overdue = status.newer.filter(|(begin, _)| begin.elapsed() >= self.rules.time);
+        let Some((_, since)) = overdue else { return status.failure.clone() };
+        let (path, time) = (self.path.display(), humantime::format_duration(self.rules.time));
+        Some(Failure {
+            what: format!("{path}: a newer file was not read within {time}"),
+            since: status.failure.as_ref().map_or(since, |failure| failure.since),
+            is_unread: self.is_unread(),
+        })
     }
 
     /// Reads the file again if it is another one than last time, or if `asked`. Returns what was
     /// there before, if it was replaced. Only one thread calls this.
     pub(crate) fn follow(&self, asked: bool, tell: Tell) -> Option<Arc<T>> {
-        let before = Mark::of(&self.path).ok();
-        {
-            let mut known = self.mark.lock().unwrap_or_else(PoisonError::into_inner);
-            if *known == before && !asked {
-                return None;
-            }
-            *known = before;
+        if self.status().mark == Mark::of(&self.path).ok() && !asked {
+            return None;
         }
+        let (_, since) = *self.status().newer.get_or_insert_with(|| (Instant::now(), SystemTime::now()));
+        let _turn = self.rules.turns.wait();
+        let before = Mark::of(&self.path).ok();
+        self.status().mark = before;
         let generation = self.generation() + 1;
-        match (self.read)(&self.path, generation) {
-            // Written meanwhile, so maybe in parts: the next look finds another mark.
-            Ok(_) if Mark::of(&self.path).ok() != before => None,
-            Ok(next) => {
+        let read = (self.read)(&self.path, generation);
+        // Written meanwhile, so maybe in parts: the next look finds another mark.
+        if read.is_ok() && Mark::of(&self.path).ok() != before {
+            return None;
+        }
+        let mut status = self.status();
+        status.newer = None;
+        let taken = read.and_then(|(next, counts)| {
+            self.rules.check(&self.path, &status.counts, &counts)?;
+            Ok((next, counts))
+        });
+        match taken {
+            Ok((next, counts)) => {
                 let old = self.current.swap(Arc::new(next));
                 self.generation.store(generation, Ordering::Relaxed);
-                *self.failure.lock().unwrap_or_else(PoisonError::into_inner) = None;
+                self.is_unread.store(false, Ordering::Release);
+                (status.counts, status.failure) = (counts, None);
                 tell(format_args!("{}: read again, generation {generation}", self.path.display()));
                 Some(old)
             }
             Err(what) => {
                 self.failures.fetch_add(1, Ordering::Relaxed);
-                tell(format_args!("{what}; generation {} still answers", self.generation()));
-                let failure = Failure { what, since: SystemTime::now() };
-                *self.failure.lock().unwrap_or_else(PoisonError::into_inner) = Some(failure);
+                let is_unread = self.is_unread();
+                if is_unread {
+                    tell(format_args!("{what}; nothing answers until it does"));
+                } else {
+                    tell(format_args!("{what}; generation {} still answers", self.generation()));
+                }
+                let since = status.failure.as_ref().map_or(since, |failure| failure.since);
+                status.failure = Some(Failure { what, since, is_unread });
                 None
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::mpsc::{Receiver, channel};
+    use std::thread;
+
+    /// Follows a file that is read once `go` says so.
+    fn followed(path: &Path, turns: &Arc<Turns>, go: Receiver<()>) -> Followed<String> {
+        let rules = Rules { shrink: 50, time: Duration::from_millis(20), turns: Arc::clone(turns) };
+        let go = Mutex::new(go);
+        let read = move |path: &Path, _| {
+            go.lock().unwrap().recv().unwrap();
+            let text = fs::read_to_string(path).map_err(|error| error.to_string())?;
+            let counts = vec![("letters", text.len())];
+            Ok((text, counts))
+        };
+        Followed::open(path.to_owned(), rules, |_| (), read).unwrap()
+    }
+
+    #[test]
+    fn a_file_that_takes_long_is_told_and_holds_up_no_other() {
+        let folder = tempfile::tempdir().unwrap();
+        let turns = Arc::new(Turns::new(Duration::from_millis(10)));
+        let [slow, other] = ["slow", "other"].map(|name| {
+            let path = folder.path().join(name);
+            fs::write(&path, "one").unwrap();
+            let (go, gone) = channel();
+            go.send(()).unwrap();
+            (followed(&path, &turns, gone), go)
+        });
+        let replace = |path: &Path| {
+            fs::write(folder.path().join("beside"), "four").unwrap();
+            fs::rename(folder.path().join("beside"), path).unwrap();
+        };
+        thread::scope(|scope| {
+            replace(&slow.0.path);
+            let reading = scope.spawn(|| slow.0.follow(false, |_| ()).is_some());
+            while slow.0.failure().is_none() {
+                thread::sleep(Duration::from_millis(1));
+            }
+            let failure = slow.0.failure().unwrap();
+            assert!(failure.what.ends_with("a newer file was not read within 20ms"), "{}", failure.what);
+            assert_eq!((Failure::state(Some(&failure)), &**slow.0.get()), ("stale", "one"));
+            // The other is read meanwhile.
+            replace(&other.0.path);
+            other.1.send(()).unwrap();
+            assert!(other.0.follow(false, |_| ()).is_some());
+            assert_eq!((other.0.get().as_str(), other.0.failure().is_none()), ("four", true));
+            // What comes late is taken.
+            slow.1.send(()).unwrap();
+            assert!(reading.join().unwrap());
+            assert_eq!((slow.0.get().as_str(), slow.0.failure().is_none()), ("four", true));
+        });
+    }
+
+    #[test]
+    fn turns_are_taken_one_after_the_other() {
+        let turns = Turns::new(Duration::from_millis(5));
+        let first = turns.wait();
+        assert!(first.0.is_some() && turns.wait().0.is_none());
+        drop(first);
+        assert!(turns.wait().0.is_some());
+    }
+
+    #[test]
+    fn what_is_lost_is_counted_for_each_family() {
+        let rules =
+            |shrink| Rules { shrink, time: Duration::MAX, turns: Arc::new(Turns::new(Duration::ZERO)) };
+        let counts = |ipv4, ipv6| vec![("IPv4 routes", ipv4), ("IPv6 routes", ipv6)];
+        let check = |shrink, before, now| rules(shrink).check(Path::new("t"), &before, &now);
+        assert_eq!(check(50, counts(10, 2), counts(5, 1)), Ok(()));
+        let what = "t: holds 0 IPv6 routes where 2 are served: a reload may lose 50% (--shrink)";
+        assert_eq!(check(50, counts(10, 2), counts(10, 0)), Err(what.into()));
+        assert!(check(50, counts(10, 2), counts(4, 2)).is_err());
+        assert!(check(0, counts(10, 2), counts(9, 2)).is_err());
+        assert_eq!(check(0, counts(10, 2), counts(10, 3)), Ok(()));
+        let what = "t: holds no IPv4 routes and no IPv6 routes; --shrink 100% takes such a file";
+        assert_eq!(check(99, Counts::new(), counts(0, 0)), Err(what.into()));
+        assert_eq!(check(100, counts(10, 2), counts(0, 0)), Ok(()));
     }
 }

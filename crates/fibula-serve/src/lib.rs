@@ -2,7 +2,7 @@
 //! routes, differences, metrics and events.
 //!
 //! ```text
-//!  files ──▶ Followed<Served> ◀── a thread reads a file again when it is replaced
+//!  files ──▶ Followed<Served> ◀── a thread each reads a file again when it is replaced
 //!  feeds ──▶ Feeds: two copies ◀── a thread publishes changes
 //!                 │ Arc: an answer is of one generation, whatever happens meanwhile
 //!  connections ──▶ routes ──▶ lookup, stream, listing, routes, differences, rov, events ...
@@ -68,6 +68,11 @@ pub struct Settings {
     pub router: Option<PathBuf>,
     /// How often the files are looked at.
     pub poll: Duration,
+    /// The percentage of its routes that a table may lose by a reload, in each family. A reload that
+    /// loses more is refused; with less than 100, also a file without routes.
+    pub shrink: u8,
+    /// How long a newer file may be there until its table is called stale.
+    pub read_time: Duration,
     /// What requests may take.
     pub limits: Limits,
     /// A file whose first line is the token that requests must carry.
@@ -88,6 +93,8 @@ impl Settings {
             vrps: None,
             router: None,
             poll: Duration::from_secs(1),
+            shrink: 50,
+            read_time: Duration::from_mins(5),
             limits: Limits::default(),
             token_file: None,
             tls: None,
@@ -207,7 +214,7 @@ fn listen(address: SocketAddr) -> std::io::Result<TcpListener> {
 }
 
 impl Handle {
-    /// Reads all files again, in the thread that follows them.
+    /// Reads all files again, each in the thread that follows it.
     pub fn reload(&self) {
         self.app.reload();
     }

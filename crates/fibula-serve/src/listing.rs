@@ -1,4 +1,4 @@
-//! `/v1/tables` and `/healthz`: what is served, and how it is.
+//! `/v1/tables`, `/healthz` and `/readyz`: what is served, and how it is.
 
 use crate::app::App;
 use crate::channel::respond;
@@ -6,14 +6,14 @@ use crate::files::Failure;
 use crate::refusal::Refusal;
 use crate::served::Served;
 use axum::extract::State;
-use axum::http::Uri;
+use axum::http::{StatusCode, Uri};
 use axum::response::Response;
 use fibula_page::Query;
 use humantime::format_rfc3339_seconds;
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
-/// The parameters of both: none.
+/// The parameters of all: none.
 pub(crate) const PARAMETERS: &[&str] = &[];
 
 /// Answers `/v1/tables`.
@@ -27,29 +27,52 @@ pub(crate) async fn tables(State(app): State<Arc<App>>, uri: Uri) -> Result<Resp
 
 fn about(served: &Served, failure: Option<&Failure>) -> Value {
     let mut about = served.about();
+    let is_read = failure.is_none_or(|failure| !failure.is_unread);
     about["file"] = served.origin.clone().into();
-    about["loaded"] = format_rfc3339_seconds(served.loaded).to_string().into();
+    about["state"] = Failure::state(failure).into();
+    about["loaded"] = is_read.then(|| format_rfc3339_seconds(served.loaded).to_string()).into();
     about["error"] = failure.map(|failure| failure.what.clone()).into();
     about["error_since"] = failure.map(|failure| format_rfc3339_seconds(failure.since).to_string()).into();
     about
 }
 
-/// Answers `/healthz`: all tables answer as soon as anything does. It says `stale` where a file
-/// could not be read, so that what answers is older than the file, or where a feed has ended by an
-/// error.
+/// Answers `/healthz`: the process answers, whatever its data is. So a supervisor that restarts the
+/// service where this fails does not lose the tables that still answer.
 pub(crate) async fn health(State(app): State<Arc<App>>, uri: Uri) -> Result<Response, Refusal> {
     Query::of(uri.query(), PARAMETERS)?;
-    let payloads = app.vrps.iter().filter_map(|vrps| Some(("--vrps".to_owned(), vrps.failure()?)));
-    let errors: Map<String, Value> = app
-        .failures()
-        .into_iter()
-        .chain(payloads)
-        .map(|(name, failure)| (name, failure.what.into()))
+    Ok(state(&app).1)
+}
+
+/// Answers `/readyz`, which fails where a file is unread. What is stale is ready: where all
+/// instances read one file, none would be left to answer.
+pub(crate) async fn ready(State(app): State<Arc<App>>, uri: Uri) -> Result<Response, Refusal> {
+    Query::of(uri.query(), PARAMETERS)?;
+    let (is_ready, mut response) = state(&app);
+    if !is_ready {
+        *response.status_mut() = StatusCode::SERVICE_UNAVAILABLE;
+    }
+    Ok(response)
+}
+
+/// Returns whether all files have been read once, and the states of what has failed. The first is
+/// the worst of them.
+fn state(app: &App) -> (bool, Response) {
+    let failures = app.failures();
+    let worst = failures.values().max_by_key(|failure| failure.is_unread);
+    let is_ready = worst.is_none_or(|failure| !failure.is_unread);
+    let errors: Map<String, Value> = failures
+        .iter()
+        .map(|(name, failure)| {
+            let since = format_rfc3339_seconds(failure.since).to_string();
+            let about = json!({
+                "state": Failure::state(Some(failure)), "since": since, "error": failure.what,
+            });
+            (name.clone(), about)
+        })
         .collect();
-    let status = if errors.is_empty() { "ok" } else { "stale" };
-    let uptime = app.started.elapsed().as_secs();
     let health = json!({
-        "status": status, "uptime_s": uptime, "errors": errors, "router": app.settings.router.is_some(),
+        "status": Failure::state(worst), "uptime_s": app.started.elapsed().as_secs(), "errors": errors,
+        "router": app.settings.router.is_some(),
     });
-    Ok(respond(health.to_string(), "application/json"))
+    (is_ready, respond(health.to_string(), "application/json"))
 }

@@ -27,7 +27,7 @@ pub(crate) async fn lookup(
     if query.get("table").is_some() {
         matches.add(&*app.table(&query, "table")?);
     } else {
-        app.tables().iter().for_each(|served| matches.add(served));
+        app.answering()?.iter().for_each(|served| matches.add(served));
     }
     app.metrics.lookups.inc_by(1);
     Ok(respond(matches.finish(), media.name()))

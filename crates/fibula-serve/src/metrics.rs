@@ -15,7 +15,7 @@ use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::{Registry, Unit};
 use std::sync::Arc;
 use std::sync::atomic::AtomicI64;
-use std::time::Duration;
+use std::time::{Duration, UNIX_EPOCH};
 
 /// The type of the text.
 const TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
@@ -109,7 +109,7 @@ fn registry(app: &App) -> Registry {
     let routes = Family::<[(&str, String); 2], Gauge>::default();
     let (generations, stale, bytes) =
         (PerTable::<Gauge>::default(), PerTable::<Gauge>::default(), PerTable::<Gauge>::default());
-    let failures = PerTable::<Counter>::default();
+    let (failures, good) = (PerTable::<Counter>::default(), PerTable::<Gauge>::default());
     let ended = app.failures();
     for served in app.tables() {
         let name = &served.name;
@@ -122,17 +122,24 @@ fn registry(app: &App) -> Registry {
         bytes.get_or_create(&label).set(gauge(served.table.memory().total()));
     }
     for (name, file) in &app.files {
-        failures.get_or_create(&[("table", name.clone())]).inc_by(file.failures());
+        let label = [("table", name.clone())];
+        failures.get_or_create(&label).inc_by(file.failures());
+        if !file.is_unread() {
+            let loaded = file.get().loaded.duration_since(UNIX_EPOCH).unwrap_or_default();
+            good.get_or_create(&label).set(loaded.as_secs().cast_signed());
+        }
     }
     registry.register("routes", "Routes of a table", routes);
     registry.register("generation", "Times that a table was read or changed", generations);
     registry.register(
         "stale",
-        "Whether a table is older than its file, which cannot be read, or not fed any more",
+        "Whether a table is unread, older than its file, which is refused, or not fed any more",
         stale,
     );
     registry.register_with_unit("table", "Memory of a table", Unit::Bytes, bytes);
-    registry.register("failed_reads", "Times that a table's file could not be read", failures);
+    registry.register("failed_reads", "Times that a table's file was refused", failures);
+    let help = "When a table's file was read last that was taken";
+    registry.register_with_unit("last_good_read_timestamp", help, Unit::Seconds, good);
     let uptime = ConstGauge::new(app.started.elapsed().as_secs_f64());
     registry.register_with_unit("uptime", "How long the service runs", Unit::Seconds, uptime);
     all

@@ -48,6 +48,7 @@ pub const ROUTES: &[Route] = &[
     route("GET", "/v1/router", router::PARAMETERS),
     route("GET", "/metrics", listing::PARAMETERS),
     route("GET", "/healthz", listing::PARAMETERS),
+    route("GET", "/readyz", listing::PARAMETERS),
     route("GET", "/openapi.json", openapi::PARAMETERS),
     route("GET", "/status", bird::PARAMETERS),
     route("GET", "/protocols/bgp", bird::PARAMETERS),
@@ -61,13 +62,14 @@ pub const ROUTES: &[Route] = &[
     route("GET", "/routes/prefix", bird::PREFIX),
 ];
 
-/// The path that needs no token: a supervisor asks it, and it tells no routes.
-const OPEN: &str = "/healthz";
+/// The paths that need no token: a supervisor asks them, and they tell no routes.
+const OPEN: [&str; 2] = ["/healthz", "/readyz"];
 
 /// Returns the router of all routes, and of the page.
 pub(crate) fn all(app: &Arc<App>) -> Router {
     let add = |router: Router<Arc<App>>, path: &'static str, methods: MethodRouter<Arc<App>>| {
-        let gate = Gate { app: Arc::clone(app), metrics: app.metrics.route(path), is_open: path == OPEN };
+        let gate =
+            Gate { app: Arc::clone(app), metrics: app.metrics.route(path), is_open: OPEN.contains(&path) };
         let methods = methods.fallback(|| async {
             Refusal::new(StatusCode::METHOD_NOT_ALLOWED, "this path has no such method")
         });
@@ -86,7 +88,8 @@ pub(crate) fn all(app: &Arc<App>) -> Router {
         ("/v1/events", get(events::events)),
         ("/v1/router", get(router::router)),
         ("/metrics", get(metrics::metrics)),
-        (OPEN, get(listing::health)),
+        ("/healthz", get(listing::health)),
+        ("/readyz", get(listing::ready)),
         ("/openapi.json", get(openapi::openapi)),
         ("/status", get(bird::status)),
         ("/protocols/bgp", get(bird::protocols)),

@@ -20,10 +20,7 @@ pub(crate) const PARAMETERS: &[&str] = &["table", "prefix", "origin"];
 /// longest route that covers the prefix.
 pub(crate) async fn rov(State(app): State<Arc<App>>, uri: Uri) -> Result<Response, Refusal> {
     let query = Query::of(uri.query(), PARAMETERS)?;
-    let Some(vrps) = &app.vrps else {
-        return Err(Refusal::absent("no RPKI payloads: the service was started without --vrps"));
-    };
-    let vrps = vrps.get();
+    let vrps = app.payloads()?;
     let prefix = prefix_of("prefix", query.needed("prefix")?)?;
     if let Some(origin) = query.get("origin") {
         let number = as_number(origin);

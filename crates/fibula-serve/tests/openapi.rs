@@ -150,6 +150,7 @@ fn answers_have_the_shape_that_the_document_says() {
         ("/v1/rov", "/v1/rov?table=as&prefix=10.0.0.0/8"),
         ("/v1/rov", "/v1/rov?prefix=10.0.0.0/8&origin=64500"),
         ("/healthz", "/healthz"),
+        ("/readyz", "/readyz"),
         ("/openapi.json", "/openapi.json"),
         ("/status", "/status"),
         ("/protocols/bgp", "/protocols/bgp"),

@@ -36,6 +36,8 @@ pub(super) fn run(arguments: Arguments) -> anyhow::Result<Verdict> {
         vrps,
         router,
         poll,
+        shrink: arguments.shrink,
+        read_time: arguments.max_read,
         limits: Limits {
             body: usize::try_from(arguments.max_body.0).unwrap_or(usize::MAX),
             rows: arguments.max_rows.get(),

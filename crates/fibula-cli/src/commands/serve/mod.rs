@@ -25,7 +25,7 @@ use std::time::Duration;
 ///
 /// docs/serve.md lists what it answers, and so does /openapi.json. A table is read again when its
 /// file is replaced, and on SIGHUP. Until the new one is ready the old one answers, and so it does
-/// where the new file cannot be read. SIGTERM and SIGINT end the service when all requests that
+/// where the new file is refused: it cannot be read, or has lost too many routes. SIGTERM and SIGINT end the service when all requests that
 /// have begun are answered.
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
@@ -70,6 +70,13 @@ pub(crate) struct Arguments {
     /// How often the files are looked at, as in 1s
     #[arg(long, default_value = "1s", value_name = "TIME", value_parser = duration)]
     poll: Duration,
+    /// The part of its routes that a table may lose by a reload, in each family: more is refused,
+    /// and the old table answers as stale. With 100%, a file without routes is taken too
+    #[arg(long, default_value = "50%", value_name = "PERCENT", value_parser = percent)]
+    shrink: u8,
+    /// How long a newer file may take until it is read; then its table is called stale
+    #[arg(long, default_value = "5m", value_name = "TIME", value_parser = duration)]
+    max_read: Duration,
     /// The bytes that a request's body may have, as in 64M
     #[arg(long, default_value = "1G", value_name = "BYTES")]
     max_body: Bytes,
@@ -124,6 +131,13 @@ fn named_feed(text: &str) -> Result<(String, Feed), String> {
 fn duration(text: &str) -> Result<Duration, String> {
     let time = humantime::parse_duration(text).map_err(|error| error.to_string())?;
     if time.is_zero() { Err("expected more than no time".into()) } else { Ok(time) }
+}
+
+/// Reads a percentage from `0%` to `100%`.
+fn percent(text: &str) -> Result<u8, String> {
+    let number = text.strip_suffix('%').filter(|digits| digits.bytes().all(|byte| byte.is_ascii_digit()));
+    let number = number.and_then(|digits| digits.parse().ok()).filter(|&number| number <= 100);
+    number.ok_or_else(|| "expected a percentage from 0% to 100%".into())
 }
 
 impl Arguments {
