@@ -139,6 +139,28 @@ fn feeds_are_tables_that_change() {
 }
 
 #[test]
+fn a_pipe_that_has_ended_is_stale_and_a_file_is_not() {
+    let folder = tempfile::tempdir().unwrap();
+    let [pipe, file] = ["pipe", "file"].map(|name| folder.path().join(name));
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    fs::write(&file, message("10.0.0.0/8", Some("192.0.2.1"))).unwrap();
+    let (ending, whole) = (format!("ending={}", pipe.display()), format!("whole={}", file.display()));
+    let mut service = Service::start(&["--follow", &whole, "--follow", &ending]);
+    let mut told = String::new();
+    service.told.read_line(&mut told).unwrap();
+    assert_eq!(told, "fibula: whole: the feed has ended\n");
+    let row = r#""prefix":"10.0.0.0/8","next_hop":"192.0.2.1""#;
+    until(&service, "/v1/lookup?table=whole&addr=10.1.2.3", row);
+    assert!(service.get("/healthz").starts_with(r#"{"status":"ok""#));
+    let mut writer = fs::File::options().write(true).open(&pipe).unwrap();
+    writer.write_all(message("10.0.0.0/8", Some("192.0.2.1")).as_bytes()).unwrap();
+    drop(writer);
+    until(&service, "/healthz", r#""errors":{"ending":{"state":"stale""#);
+    until(&service, "/v1/tables", r#""error":"the feed has ended""#);
+    until(&service, "/v1/lookup?table=ending&addr=10.1.2.3", row);
+}
+
+#[test]
 #[cfg(feature = "router")]
 fn the_kernels_routing_tables_are_tables() {
     let Some(_space) = daemons::Space::new(&format!("fibula-serve-{}", std::process::id())) else { return };

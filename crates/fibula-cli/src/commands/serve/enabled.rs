@@ -12,6 +12,7 @@ use fibula_io::table::Value;
 use fibula_serve::{Handle, Limits, Server, Settings};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::collections::BTreeSet;
+use std::path::Path;
 use tokio::runtime::Runtime;
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -62,6 +63,7 @@ pub(super) fn run(arguments: Arguments) -> anyhow::Result<Verdict> {
             let followed = followed.map_err(|what| anyhow!(what))?;
             let handle = server.handle();
             let reading = reading.clone();
+            let is_endless = is_endless(&feed);
             // It waits for its input, whatever the service does.
             std::thread::spawn(move || {
                 let result = match feed {
@@ -74,7 +76,12 @@ pub(super) fn run(arguments: Arguments) -> anyhow::Result<Verdict> {
                     }
                 };
                 match result {
-                    Ok(_) => tell(format_args!("{name}: the feed has ended")),
+                    Ok(_) => {
+                        if is_endless {
+                            handle.fail(&name, "the feed has ended");
+                        }
+                        tell(format_args!("{name}: the feed has ended"));
+                    }
                     Err(error) => {
                         handle.fail(&name, format_args!("{error:#}"));
                         tell(format_args!("{name}: the feed has ended: {error:#}"));
@@ -86,6 +93,13 @@ pub(super) fn run(arguments: Arguments) -> anyhow::Result<Verdict> {
         anyhow::Ok(())
     })?;
     Ok(Verdict::Good)
+}
+
+/// Returns whether more would have come after the end of a feed: of a file all has, of a pipe it has
+/// not.
+fn is_endless(feed: &Feed) -> bool {
+    let Feed::Input(path) = feed else { return true };
+    !Path::new(if path == "-" { "/dev/stdin" } else { path }).is_file()
 }
 
 /// Lets the process have as many connections as the system allows it: each is an open file. Where
