@@ -95,8 +95,8 @@ pub(super) fn run(arguments: Arguments) -> anyhow::Result<Verdict> {
     Ok(Verdict::Good)
 }
 
-/// Returns whether more would have come after the end of a feed: of a file all has, of a pipe it has
-/// not.
+/// Returns whether more would have come after the end of a feed: of a file all has, of a pipe it
+/// has not.
 fn is_endless(feed: &Feed) -> bool {
     let Feed::Input(path) = feed else { return true };
     !Path::new(if path == "-" { "/dev/stdin" } else { path }).is_file()

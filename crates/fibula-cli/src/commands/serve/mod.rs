@@ -25,8 +25,8 @@ use std::time::Duration;
 ///
 /// docs/serve.md lists what it answers, and so does /openapi.json. A table is read again when its
 /// file is replaced, and on SIGHUP. Until the new one is ready the old one answers, and so it does
-/// where the new file is refused: it cannot be read, or has lost too many routes. SIGTERM and SIGINT end the service when all requests that
-/// have begun are answered.
+/// where the new file is refused: it cannot be read, or has lost too many routes. SIGTERM and
+/// SIGINT end the service when all requests that have begun are answered.
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
     /// A table or a snapshot with its routes, and how it is called; may be given several times
