@@ -189,6 +189,42 @@ fn a_large_row_group_becomes_several() {
     assert_eq!(row, ROWS);
 }
 
+/// Numbers that no type holds, fields that differ by row, nulls that are there and that are not.
+#[test]
+fn rows_of_ndjson_are_written_as_they_were_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let (table, input, output) = (path("table.txt"), path("in.ndjson"), path("out.ndjson"));
+    write_table(Path::new(&table));
+    let rows = [
+        (r#"{"ip":"10.1.0.1","id":12345678901234567890,"of":{"id":18446744073709551615,"v":1.10}}"#, "64001"),
+        (r#"{"ip":"10.2.0.1", "id" : 1, "of":{"id":-1,"v":2e7}}"#, "64002"),
+        (r#"{"id":"text","ip":null}"#, "null"),
+        (r#"{"big":123456789012345678901234567890.50,"ip":"nobody","é":[true,{}]}"#, "null"),
+        ("{}", "null"),
+    ];
+    fs::write(&input, rows.map(|(row, _)| row).join("\n\n")).unwrap();
+    let table = format!("as={table}");
+    assert!(fibula(&["enrich", &input, "-c", "ip", "-t", &table, "-o", &output]).status.success());
+    let expected = rows.map(|(row, answer)| {
+        let comma = if row == "{}" { "" } else { "," };
+        format!("{}{comma}\"ip_as\":{answer}}}\n", &row[..row.len() - 1])
+    });
+    let expected = expected.concat();
+    assert_eq!(fs::read_to_string(&output).unwrap(), expected);
+    for (rows, what) in [
+        (r#"{"ip":"10.1.0.1"} {"ip":"10.1.0.1"}"#, "line 1: expected one JSON object a line"),
+        (r#"{"ip":"10.1.0.1","ip_as":7}"#, "there are two columns \"ip_as\""),
+        (r#"{"src":"10.1.0.1"}"#, "no column \"ip\", expected one of src"),
+    ] {
+        fs::write(&input, rows).unwrap();
+        let run = fibula(&["enrich", &input, "-c", "ip", "-t", &table, "-o", &output]);
+        let error = String::from_utf8(run.stderr).unwrap();
+        assert!(error.contains(what) && run.status.code() == Some(2), "{error}");
+    }
+    assert_eq!(fs::read_to_string(&output).unwrap(), expected);
+}
+
 #[test]
 fn addresses_within_objects_and_lists_are_answered_there() {
     let folder = tempfile::tempdir().unwrap();

@@ -82,16 +82,25 @@ impl Added {
             }
         }
         for (at, field) in fields.iter().enumerate().skip(records.fields().len()) {
-            let is_new = fields[..at].iter().all(|other| other.name() != field.name());
-            ensure!(
-                is_new,
-                "there are two columns {:?}: give the table another name (-t NAME=TABLE)",
-                field.name()
-            );
+            check_new(field, fields[..at].iter().map(|other| other.name().as_str()))?;
         }
         let schema = Arc::new(Schema::new_with_metadata(fields, records.metadata().clone()));
         let counts = Mutex::new(vec![Counts::default(); columns.len() * tables.len()]);
         Ok(Self { columns, tables, prefix, schema, values: numbered, counts })
+    }
+
+    /// Returns the place of the column of rows, the last of the records, where rows are written as
+    /// they were read.
+    ///
+    /// # Errors
+    /// If one of the added columns has the name of another column of the rows.
+    pub(super) fn beside(&self, names: &[String]) -> anyhow::Result<usize> {
+        let added: usize = self.columns.len()
+            * self.tables.iter().map(|table| table.values().len() + usize::from(self.prefix)).sum::<usize>();
+        let records = self.schema.fields().len() - added;
+        let mut added = self.schema.fields()[records..].iter();
+        added.try_for_each(|field| check_new(field, names.iter().map(String::as_str)))?;
+        Ok(records - 1)
     }
 
     /// Returns the schema of the records with the columns that are added.
@@ -192,6 +201,14 @@ impl<'a> Report<'a> {
             unclean: counts.unclean,
         }
     }
+}
+
+/// Fails if one of the others has the name of a field.
+fn check_new<'n>(field: &Field, mut others: impl Iterator<Item = &'n str>) -> anyhow::Result<()> {
+    let name = field.name();
+    let is_new = others.all(|other| other != name);
+    ensure!(is_new, "there are two columns {name:?}: give the table another name (-t NAME=TABLE)");
+    Ok(())
 }
 
 impl From<Error> for Wrong {

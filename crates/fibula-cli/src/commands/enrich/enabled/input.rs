@@ -1,6 +1,7 @@
 //! [`Input`]: records in parts, each for one thread.
 
 mod csv_rows;
+mod lines;
 mod parquet_file;
 
 pub(super) use csv_rows::{ROW_BYTES, Records};
@@ -10,6 +11,7 @@ use super::nested::Place;
 use crate::reading::Bar;
 use anyhow::{Context, anyhow};
 use arrow_array::{ArrayRef, RecordBatch};
+use arrow_json::reader::infer_json_schema;
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
 use fibula_io::Source;
 use fibula_io::table::Format;
@@ -52,19 +54,32 @@ type Parts = Box<dyn Iterator<Item = anyhow::Result<Part>> + Send>;
 /// Records that are read as a stream.
 pub(super) struct Input {
     schema: SchemaRef,
+    /// The names of all columns, where the schema has only those of addresses and then the rows.
+    names: Option<Vec<String>>,
     parts: Parts,
 }
 
 impl Input {
-    /// Opens a file, or `-`, and reads what its columns are.
-    pub(super) fn open(arguments: &Arguments, format: Format, bar: &Bar) -> anyhow::Result<Self> {
+    /// Opens a file, or `-`, and reads what its columns are. NDJSON that becomes NDJSON is written
+    /// as it was read.
+    pub(super) fn open(
+        arguments: &Arguments,
+        format: Format,
+        output: Format,
+        bar: &Bar,
+    ) -> anyhow::Result<Self> {
         let (schema, parts) = match format {
             Format::Parquet => parquet_file::open(&arguments.input, bar)?,
             Format::Csv => csv(arguments, arguments.data_delimiter, bar)?,
             Format::Tsv => csv(arguments, b'\t', bar)?,
-            _ => ndjson(arguments, bar)?,
+            _ => return ndjson(arguments, output == Format::Ndjson, bar),
         };
-        Ok(Self { schema, parts })
+        Ok(Self { schema, names: None, parts })
+    }
+
+    /// Returns the names of all columns where rows are written as they were read.
+    pub(super) fn names(&self) -> Option<&[String]> {
+        self.names.as_deref()
     }
 
     pub(super) fn schema(&self) -> &Schema {
@@ -108,18 +123,31 @@ fn csv(arguments: &Arguments, delimiter: u8, bar: &Bar) -> anyhow::Result<(Schem
     Ok((schema, in_parts(name, batches)))
 }
 
-fn ndjson(arguments: &Arguments, bar: &Bar) -> anyhow::Result<(SchemaRef, Parts)> {
+fn ndjson(arguments: &Arguments, is_as_read: bool, bar: &Bar) -> anyhow::Result<Input> {
     let name = &*arguments.input;
     let (mut head, lines) = lines(arguments, SAMPLE_BYTES, bar)?;
     if head.len() as u64 == SAMPLE_BYTES {
         let whole = memchr::memrchr(b'\n', &head).map_or(head.len(), |newline| newline + 1);
         head.truncate(whole);
     }
-    let (schema, _) = arrow_json::reader::infer_json_schema(&*head, None).with_context(|| name.to_owned())?;
+    if is_as_read {
+        let (names, asked) = lines::asked(&head, &arguments.columns).with_context(|| name.to_owned())?;
+        let (asked, _) = infer_json_schema(&*asked, None).with_context(|| name.to_owned())?;
+        let asked = exact(asked, &head).with_context(|| name.to_owned())?;
+        for column in &arguments.columns {
+            let listed = names.join(", ");
+            Place::find(&asked, column)
+                .with_context(|| format!("{name}: no column {column:?}, expected one of {listed}"))?;
+        }
+        let schema = lines::schema(asked.fields().to_vec());
+        let batches = lines::Lines::new(Arc::clone(&schema), lines)?;
+        return Ok(Input { schema, names: Some(names), parts: in_parts(name, batches) });
+    }
+    let (schema, _) = infer_json_schema(&*head, None).with_context(|| name.to_owned())?;
     let schema = Arc::new(exact(schema, &head).with_context(|| name.to_owned())?);
     let reader = arrow_json::ReaderBuilder::new(Arc::clone(&schema)).with_strict_mode(true);
     let batches = reader.with_batch_size(BATCH_ROWS).build(lines)?;
-    Ok((schema, in_parts(name, batches)))
+    Ok(Input { schema, names: None, parts: in_parts(name, batches) })
 }
 
 /// Gives columns of integers past 2^63 a type that holds them. Arrow takes them for floating-point

@@ -42,12 +42,13 @@ pub(super) fn run(arguments: &Arguments, output: &Output) -> anyhow::Result<Verd
         return followed::run(arguments, (input_format, output_format));
     }
     let bar = Bar::new();
-    let input = Input::open(arguments, input_format, &bar)?;
+    let input = Input::open(arguments, input_format, output_format, &bar)?;
     let (tables, whole) = tables::read(arguments, matches!(output_format, Format::Parquet | Format::Ndjson))?;
     let columns = asked(arguments, input_format, input.schema()).context(arguments.input.clone())?;
     let added =
         Added::new(input.schema(), columns, tables, arguments.prefix).context(arguments.input.clone())?;
-    let (encoder, mut writer) = output::new(arguments, output_format, &added)?;
+    let rows = input.names().map(|names| added.beside(names)).transpose()?;
+    let (encoder, mut writer) = output::new(arguments, output_format, &added, rows)?;
 
     let job = Arc::new((added, encoder));
     let worker = || {

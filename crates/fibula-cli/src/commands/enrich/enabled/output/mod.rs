@@ -28,8 +28,15 @@ use std::sync::Arc;
 /// Encodes parts, on any thread.
 pub(super) enum Encoder {
     Parquet(Box<Parquet>),
-    Separated { delimiter: u8, packed: Packed },
-    Ndjson { packed: Packed },
+    Separated {
+        delimiter: u8,
+        packed: Packed,
+    },
+    /// With the place of the column of rows, where those are written as they were read.
+    Ndjson {
+        packed: Packed,
+        rows: Option<usize>,
+    },
 }
 
 /// What begins row groups.
@@ -66,6 +73,7 @@ pub(super) enum Encoding {
     Parquet { columns: Vec<Column>, schema: SchemaRef },
     Separated { writer: Box<arrow_csv::Writer<Vec<u8>>>, packed: Packed },
     Ndjson { writer: arrow_json::Writer<Vec<u8>, LineDelimited>, packed: Packed },
+    Rows { out: Vec<u8>, rows: usize, packed: Packed },
 }
 
 /// A part that has been encoded.
@@ -82,8 +90,14 @@ pub(super) enum Writer {
     Text(Vec<u8>),
 }
 
-/// Returns what encodes records of a schema, and what writes them.
-pub(super) fn new(arguments: &Arguments, format: Format, added: &Added) -> Result<(Encoder, Writer)> {
+/// Returns what encodes records of a schema, and what writes them. Where the records have a column
+/// of rows of NDJSON, `rows` is its place.
+pub(super) fn new(
+    arguments: &Arguments,
+    format: Format,
+    added: &Added,
+    rows: Option<usize>,
+) -> Result<(Encoder, Writer)> {
     let packed = match arguments.output.extension().and_then(|extension| extension.to_str()) {
         Some("gz") => Packed::Gzip,
         Some("zst") => Packed::Zstd,
@@ -107,7 +121,7 @@ pub(super) fn new(arguments: &Arguments, format: Format, added: &Added) -> Resul
         }
         Format::Csv => separated(arguments.data_delimiter, packed, schema)?,
         Format::Tsv => separated(b'\t', packed, schema)?,
-        _ => (Encoder::Ndjson { packed }, Writer::Text(Vec::new())),
+        _ => (Encoder::Ndjson { packed, rows }, Writer::Text(Vec::new())),
     })
 }
 
@@ -154,10 +168,11 @@ impl Encoder {
                 let writer = arrow_csv::WriterBuilder::new().with_delimiter(*delimiter).with_header(false);
                 Encoding::Separated { writer: Box::new(writer.build(Vec::new())), packed: *packed }
             }
-            Self::Ndjson { packed } => {
-                // A null is written: it is not the absence of a key.
-                let writer = JsonWriterBuilder::new().with_explicit_nulls(true);
-                Encoding::Ndjson { writer: writer.build(Vec::new()), packed: *packed }
+            Self::Ndjson { packed, rows: None } => {
+                Encoding::Ndjson { writer: json_writer(), packed: *packed }
+            }
+            Self::Ndjson { packed, rows: Some(rows) } => {
+                Encoding::Rows { out: Vec::new(), rows: *rows, packed: *packed }
             }
         })
     }
@@ -184,6 +199,17 @@ impl Encoding {
             }
             Self::Separated { writer, .. } => writer.write(batch)?,
             Self::Ndjson { writer, .. } => writer.write(batch)?,
+            Self::Rows { out, rows, .. } => {
+                let added: Vec<usize> = (*rows + 1..batch.num_columns()).collect();
+                let mut writer = json_writer();
+                writer.write(&batch.project(&added)?)?;
+                writer.finish()?;
+                let added = writer.into_inner();
+                let rows = batch.column(*rows).as_binary::<i32>().iter().flatten();
+                for (row, added) in rows.zip(added.split(|&byte| byte == b'\n')) {
+                    append(row, added, out);
+                }
+            }
         }
         Ok(())
     }
@@ -199,8 +225,25 @@ impl Encoding {
                 writer.finish()?;
                 Encoded::Text(packed.pack(writer.into_inner())?)
             }
+            Self::Rows { out, packed, .. } => Encoded::Text(packed.pack(out)?),
         })
     }
+}
+
+fn json_writer() -> arrow_json::Writer<Vec<u8>, LineDelimited> {
+    // A null is written: it is not the absence of a key.
+    JsonWriterBuilder::new().with_explicit_nulls(true).build(Vec::new())
+}
+
+/// Writes a JSON object with the fields of another one at its end.
+fn append(row: &[u8], added: &[u8], out: &mut Vec<u8>) {
+    let fields = row.strip_suffix(b"}").unwrap_or(row).trim_ascii_end();
+    out.extend_from_slice(fields);
+    if fields.last() != Some(&b'{') {
+        out.push(b',');
+    }
+    out.extend_from_slice(added.strip_prefix(b"{").unwrap_or(added));
+    out.push(b'\n');
 }
 
 impl Column {
