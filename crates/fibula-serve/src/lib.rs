@@ -68,8 +68,8 @@ pub struct Settings {
     pub router: Option<PathBuf>,
     /// How often the files are looked at.
     pub poll: Duration,
-    /// The percentage of its routes that a table may lose by a reload, in each family. A reload that
-    /// loses more is refused; with less than 100, also a file without routes.
+    /// The percentage of its routes that a table may lose by a reload, in each family. A reload
+    /// that loses more is refused; with less than 100, also a file without routes.
     pub shrink: u8,
     /// How long a newer file may be there until its table is called stale.
     pub read_time: Duration,

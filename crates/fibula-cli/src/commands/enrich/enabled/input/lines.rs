@@ -28,8 +28,8 @@ pub(super) fn schema(asked: Vec<Arc<Field>>) -> SchemaRef {
     Arc::new(Schema::new(asked.into_iter().chain([Arc::new(rows)]).collect::<Vec<_>>()))
 }
 
-/// Returns the names of all columns of some rows, in the order in which they come, and the rows with
-/// the columns alone that have addresses.
+/// Returns the names of all columns of some rows, in the order in which they come, and the rows
+/// with the columns alone that have addresses.
 pub(super) fn asked(rows: &[u8], columns: &[String]) -> anyhow::Result<(Vec<String>, Vec<u8>)> {
     let (mut names, mut known) = (Vec::new(), HashSet::new());
     let mut asked = Vec::new();
