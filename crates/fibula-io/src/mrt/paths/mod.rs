@@ -2,8 +2,10 @@
 
 mod best;
 mod index;
+mod numbers;
 #[cfg(test)]
 mod tests;
+mod thrift;
 
 use super::{Event, Path, Peer, Preference, Speaker, What, as_number};
 use crate::table::{Value, list_of_origins};
@@ -14,6 +16,7 @@ use smallvec::SmallVec;
 use std::collections::HashMap;
 use std::net::IpAddr;
 use std::time::Duration;
+use thrift::Thrift;
 
 /// The peers whose routes are wanted.
 #[derive(Clone, Copy, Debug)]
@@ -93,19 +96,6 @@ struct List {
     dumped: u32,
 }
 
-/// Whether a dump is kept without the paths that are not chosen. A collector has a path of each of
-/// sixty peers for a prefix, and what asks for a table wants one.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Thrift {
-    #[default]
-    KeepsAll,
-    KeepsChosen,
-    /// Some paths are gone.
-    HasDropped,
-    /// What has come since depends on them.
-    Lacks,
-}
-
 /// What an event did to the answer for a prefix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Outcome {
@@ -175,24 +165,6 @@ impl Paths {
             matched: false,
             kept: 0,
             text_bytes: 0,
-        }
-    }
-
-    /// Drops the paths of dumped tables that the answers do not need.
-    pub(crate) fn drop_what_dumps_do_not_choose(&mut self) {
-        self.thrift = Thrift::KeepsChosen;
-    }
-
-    /// Returns whether the answers may be wrong, because an event came that needs paths that were
-    /// [dropped](Self::drop_what_dumps_do_not_choose).
-    pub(crate) fn lacks_some(&self) -> bool {
-        self.thrift == Thrift::Lacks
-    }
-
-    /// Notes that something came which any path may matter to.
-    fn need_all(&mut self) {
-        if self.thrift == Thrift::HasDropped {
-            self.thrift = Thrift::Lacks;
         }
     }
 
@@ -341,24 +313,6 @@ impl Paths {
         Record { prefix, time, list, is_first: known.is_none(), paths }
     }
 
-    /// Drops the paths that do not matter to the answer for a list.
-    fn drop_unchosen(&mut self, list: u32) {
-        let best = self.best(list);
-        let paths = &mut self.lists[list as usize].paths;
-        let before = paths.len();
-        if self.value == Value::Origins {
-            paths.sort_unstable_by_key(|held| held.value);
-            paths.dedup_by_key(|held| held.value);
-        } else if let Some(best) = best {
-            paths.clear();
-            paths.push(best);
-        }
-        self.kept = self.kept + paths.len() - before;
-        if paths.len() < before && self.thrift == Thrift::KeepsChosen {
-            self.thrift = Thrift::HasDropped;
-        }
-    }
-
     /// Changes the paths to a prefix, and tells what that did.
     fn edit(
         &mut self,
@@ -458,22 +412,6 @@ impl Paths {
         lists.into_iter().filter_map(|(prefix, list)| Some((prefix, self.answer(list)?))).collect()
     }
 
-    fn peer_number(&mut self, peer: Peer) -> u32 {
-        let next = self.peers.len() as u32;
-        for likely in [self.last_peer, self.last_peer + 1] {
-            if self.peers.get(likely as usize).is_some_and(|known| known.peer == peer) {
-                self.last_peer = likely;
-                return likely;
-            }
-        }
-        let number = *self.peer_numbers.entry(peer).or_insert_with(|| {
-            self.peers.push(Known { peer, speaker: Speaker::default(), value: 0, rank: 0 });
-            next
-        });
-        self.last_peer = number;
-        number
-    }
-
     /// Notes what a message tells of a peer. Returns whether that may change the rank of paths that
     /// it has sent.
     fn learn(
@@ -511,41 +449,6 @@ impl Paths {
             self.prefixes.iter().filter(|&(_, list)| has(list)).collect();
         prefixes.sort_unstable();
         prefixes
-    }
-
-    fn rank_number(&mut self, path: &Path, peer: u32) -> u32 {
-        let rank = Rank { length: path.length, preference: path.preference };
-        let known = &mut self.peers[peer as usize];
-        if self.ranks.get(known.rank as usize) != Some(&rank) {
-            let next = self.ranks.len() as u32;
-            known.rank = *self.rank_numbers.entry(rank).or_insert_with(|| {
-                self.ranks.push(rank);
-                next
-            });
-        }
-        known.rank
-    }
-
-    fn value_number(&mut self, value: NextHopInfo, peer: u32) -> u32 {
-        let known = &mut self.peers[peer as usize];
-        for likely in [known.value, self.last_value] {
-            if self.values.get(likely as usize) == Some(&value) {
-                self.last_value = likely;
-                return likely;
-            }
-        }
-        let next = self.values.len() as u32;
-        let number = self.value_numbers.get(&value).copied().unwrap_or(next);
-        if number == next {
-            if let NextHopInfo::Label(text) = &value {
-                self.text_bytes += text.len();
-            }
-            self.values.push(value.clone());
-            self.value_numbers.insert(value, number);
-        }
-        known.value = number;
-        self.last_value = number;
-        number
     }
 }
 
