@@ -119,8 +119,8 @@ fn csv(arguments: &Arguments, delimiter: u8, bar: &Bar) -> anyhow::Result<(Schem
     let (header, _) = format.infer_schema(&*head, Some(0)).with_context(|| name.to_owned())?;
     let fields = header.fields().iter().map(|field| Field::new(field.name(), DataType::Utf8, true));
     let schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
-    let batches = csv_rows::Rows::new(name, Arc::clone(&schema), delimiter, arguments.errors, lines);
-    Ok((schema, in_parts(name, batches)))
+    let mut rows = csv_rows::Rows::new(name, Arc::clone(&schema), delimiter, arguments.errors, lines);
+    Ok((schema, in_parts(name, full_batches(move || rows.batch()))))
 }
 
 fn ndjson(arguments: &Arguments, is_as_read: bool, bar: &Bar) -> anyhow::Result<Input> {
@@ -140,8 +140,9 @@ fn ndjson(arguments: &Arguments, is_as_read: bool, bar: &Bar) -> anyhow::Result<
                 .with_context(|| format!("{name}: no column {column:?}, expected one of {listed}"))?;
         }
         let schema = lines::schema(asked.fields().to_vec());
-        let batches = lines::Lines::new(Arc::clone(&schema), lines)?;
-        return Ok(Input { schema, names: Some(names), parts: in_parts(name, batches) });
+        let mut rows = lines::Lines::new(Arc::clone(&schema), lines)?;
+        let parts = in_parts(name, full_batches(move || rows.batch()));
+        return Ok(Input { schema, names: Some(names), parts });
     }
     let (schema, _) = infer_json_schema(&*head, None).with_context(|| name.to_owned())?;
     let schema = Arc::new(exact(schema, &head).with_context(|| name.to_owned())?);
@@ -190,6 +191,22 @@ fn exact(schema: Schema, sample: &[u8]) -> anyhow::Result<Schema> {
     };
     let fields: Vec<Arc<Field>> = schema.fields().iter().map(exact).collect::<Result<_, _>>()?;
     Ok(Schema::new(fields))
+}
+
+/// Returns the batches that `read` reads, up to one that is not full, or to an error.
+fn full_batches(
+    mut read: impl FnMut() -> Result<RecordBatch, ArrowError>,
+) -> impl Iterator<Item = Result<RecordBatch, ArrowError>> {
+    let mut has_ended = false;
+    std::iter::from_fn(move || {
+        if has_ended {
+            return None;
+        }
+        let batch = read();
+        let rows = batch.as_ref().map_or(0, RecordBatch::num_rows);
+        has_ended = rows < BATCH_ROWS;
+        (rows > 0 || batch.is_err()).then_some(batch)
+    })
 }
 
 /// Joins batches into parts.

@@ -106,44 +106,24 @@ fn failed(error: &csv::Error, line: u64) -> ArrowError {
 pub(super) struct Rows<R> {
     schema: SchemaRef,
     records: Records<R>,
-    has_ended: bool,
 }
 
 impl<R: Read> Rows<R> {
     pub(super) fn new(name: &str, schema: SchemaRef, delimiter: u8, errors: Errors, lines: R) -> Self {
-        Self { schema, records: Records::new(name, delimiter, errors, lines), has_ended: false }
+        Self { schema, records: Records::new(name, delimiter, errors, lines) }
     }
 
     /// Reads up to a batch.
-    fn batch(&mut self) -> Result<RecordBatch, ArrowError> {
+    pub(super) fn batch(&mut self) -> Result<RecordBatch, ArrowError> {
         let count = self.schema.fields().len();
         let mut columns: Vec<StringBuilder> = (0..count).map(|_| StringBuilder::new()).collect();
         for _ in 0..BATCH_ROWS {
-            let Some(record) = self.records.next(count)? else {
-                self.has_ended = true;
-                break;
-            };
+            let Some(record) = self.records.next(count)? else { break };
             for (at, column) in columns.iter_mut().enumerate() {
                 column.append_option(record.get(at).filter(|field| !field.is_empty()));
             }
         }
         let arrays = columns.iter_mut().map(|column| Arc::new(column.finish()) as ArrayRef);
         RecordBatch::try_new(Arc::clone(&self.schema), arrays.collect())
-    }
-}
-
-impl<R: Read> Iterator for Rows<R> {
-    type Item = Result<RecordBatch, ArrowError>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        if self.has_ended {
-            return None;
-        }
-        let batch = self.batch();
-        self.has_ended |= batch.is_err();
-        match batch {
-            Ok(batch) if batch.num_rows() == 0 => None,
-            batch => Some(batch),
-        }
     }
 }

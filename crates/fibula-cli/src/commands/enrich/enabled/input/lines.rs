@@ -96,7 +96,6 @@ pub(super) struct Lines<R> {
     line: Vec<u8>,
     /// The lines read so far.
     number: u64,
-    has_ended: bool,
 }
 
 impl<R: BufRead> Lines<R> {
@@ -104,7 +103,7 @@ impl<R: BufRead> Lines<R> {
     pub(super) fn new(schema: SchemaRef, input: R) -> Result<Self, ArrowError> {
         let asked = Arc::new(Schema::new(schema.fields()[..schema.fields().len() - 1].to_vec()));
         let decoder = ReaderBuilder::new(asked).with_batch_size(BATCH_ROWS).build_decoder()?;
-        Ok(Self { input, schema, decoder, line: Vec::new(), number: 0, has_ended: false })
+        Ok(Self { input, schema, decoder, line: Vec::new(), number: 0 })
     }
 
     /// Reads the next line. Returns false at the end.
@@ -120,12 +119,11 @@ impl<R: BufRead> Lines<R> {
     }
 
     /// Reads up to a batch.
-    fn batch(&mut self) -> Result<Option<RecordBatch>, ArrowError> {
+    pub(super) fn batch(&mut self) -> Result<RecordBatch, ArrowError> {
         let mut rows = BinaryBuilder::new();
         let mut count = 0;
         while count < BATCH_ROWS {
             if !self.read()? {
-                self.has_ended = true;
                 break;
             }
             let row = self.line.trim_ascii();
@@ -141,21 +139,10 @@ impl<R: BufRead> Lines<R> {
             }
             rows.append_value(row);
         }
-        let Some(asked) = self.decoder.flush()? else { return Ok(None) };
+        let Some(asked) = self.decoder.flush()? else {
+            return Ok(RecordBatch::new_empty(Arc::clone(&self.schema)));
+        };
         let columns = asked.columns().iter().cloned().chain([Arc::new(rows.finish()) as ArrayRef]);
-        RecordBatch::try_new(Arc::clone(&self.schema), columns.collect()).map(Some)
-    }
-}
-
-impl<R: BufRead> Iterator for Lines<R> {
-    type Item = Result<RecordBatch, ArrowError>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        if self.has_ended {
-            return None;
-        }
-        let batch = self.batch();
-        self.has_ended |= batch.is_err();
-        batch.transpose()
+        RecordBatch::try_new(Arc::clone(&self.schema), columns.collect())
     }
 }
