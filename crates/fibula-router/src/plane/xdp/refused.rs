@@ -87,7 +87,7 @@ const STEPS: [Step; 13] = [
     |told| told.legs(3, &[3]),
     // An action beyond those that there is room for.
     |told| told.legs(3000, &[1]),
-    // Answers that are too wide, and so many routes that the table is compiled.
+    // The next hops need wider answers, and the routes are so many that the table is compiled.
     |told| told.routes(12, 2, 3000),
     |told| told.routes(13, 5000, 1),
     |told| told.routes(11, 2, 0),
