@@ -1,6 +1,8 @@
 //! Exhibits as one HTML file that needs no network.
 
-use crate::{Agreement, Error, Finding, Judged, Plot, Reproduction, Row, agreements, evidence, tallies};
+use crate::{
+    Agreement, Error, Finding, Judged, Plot, Reproduction, Row, Verdict, agreements, evidence, tallies,
+};
 use fibula_kit::plot::{Chart, Kind};
 use fibula_kit::{Evidence, distinct, short};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
@@ -63,17 +65,15 @@ fn counted(judged: &[Judged]) -> Markup {
             table {
                 thead {
                     tr {
-                        th { "paper" } th.number { "claims" } th.number { "confirmed" } th.number { "refuted" }
-                        th.number { "not testable here" }
+                        th { "paper" } th.number { "claims" }
+                        @for verdict in Verdict::ALL { th.number { (verdict.to_string()) } }
                     }
                 }
                 tbody {
                     @for tally in tallies(judged) {
                         tr {
-                            td { (tally.tally) }
-                            @for count in [tally.claims, tally.confirmed, tally.refuted, tally.not_testable] {
-                                td.number { (count) }
-                            }
+                            td { (tally.tally) } td.number { (tally.claims) }
+                            @for count in tally.counts() { td.number { (count) } }
                         }
                     }
                 }
@@ -101,6 +101,7 @@ fn ledger(judged: &[Judged], paper: &str) -> Markup {
                             td title=(claim.rule) { (claim.says) }
                             td {
                                 (claim.verdict.to_string())
+                                @if let Some(differs) = &claim.differs { " (" (differs) ")" }
                                 @if claim.hold > 0 && claim.fail > 0 { ", holds in " (claim.hold) " of " (claim.decide) }
                                 @if let Some(reason) = &claim.reason { ": " (text(reason)) }
                             }

@@ -6,7 +6,7 @@
 //! as rows, and [`html`] writes them as a report with plots.
 //!
 //! An exhibit that has no counterpart here is in the list too, with the reason ([`Coverage`]).
-//! Whether it agrees with the paper is computed: [`judge`] tests what the papers claim on the rows.
+//! Whether it agrees with the paper is computed: [`judge_all`] tests what the papers claim on the rows.
 //!
 //! ```
 //! use fibula_papers::paper;
@@ -29,9 +29,9 @@ mod sail;
 mod tilepro;
 mod triec;
 
-pub use claims::{Agreement, Judged, Tally, Verdict, agreements, judge, tallies};
+pub use claims::{Agreement, Judged, Tally, Verdict, agreements, judge_all, tallies};
 pub use error::Error;
 pub use finding::{Basis, Coverage, Facts, Finding, Plot, Point, Span};
 pub use lab::{Lab, Named, Options};
 pub use papers::{Exhibit, PAPERS, Paper, paper};
-pub use reproduction::{About, Reproduction, Row, evidence, judge_all, reproduce};
+pub use reproduction::{About, Reproduction, Row, evidence, reproduce};

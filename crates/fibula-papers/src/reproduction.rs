@@ -1,6 +1,6 @@
 //! [`reproduce`]: runs the exhibits of a paper one after the other.
 
-use crate::{Error, Exhibit, Finding, Judged, Lab, Paper, Point};
+use crate::{Error, Exhibit, Finding, Lab, Paper, Point};
 use fibula_kit::Evidence;
 use serde::Serialize;
 use std::time::{Duration, Instant};
@@ -125,18 +125,6 @@ pub fn evidence(reproductions: &[Reproduction], paper: Option<&str>) -> Result<E
         evidence.add(each.rows())?;
     }
     Ok(evidence)
-}
-
-/// Judges the claims of all papers of which evidence has rows.
-///
-/// # Errors
-/// If a ledger is malformed.
-pub fn judge_all(evidence: &Evidence) -> Result<Vec<Judged>, Error> {
-    let papers = evidence.rows.iter().filter_map(|row| row.get("paper")?.as_str());
-    fibula_kit::distinct(papers).into_iter().try_fold(Vec::new(), |mut all, paper| {
-        all.extend(crate::claims::judge(paper, evidence)?);
-        Ok(all)
-    })
 }
 
 /// Makes the exhibits of a paper again, and hands each to `each` when it is done. `begin` is told

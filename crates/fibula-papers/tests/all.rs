@@ -37,7 +37,7 @@ fn every_exhibit_has_values_or_a_reason_and_is_in_the_report() {
     let tables = internet(Size { ipv4: 10_000, ipv6: 2000 }, NextHopModel::Near(40), 1).unwrap();
     let papers = PAPERS.map(|paper| paper.name);
     let all = reproductions(&papers, tables.ipv4, Some(tables.ipv6), 100);
-    let judged = judge_all(&evidence(&all, None).unwrap()).unwrap();
+    let judged = judge_all(&[evidence(&all, None).unwrap()]).unwrap();
     for Reproduction { paper, exhibit, finding, .. } in &all {
         let name = format!("{}, {}", paper.name, exhibit.id);
         match &finding.coverage {
@@ -72,7 +72,7 @@ fn a_table_of_three_routes_confirms_and_refutes_nothing() {
     }
     // The exhibits of the others take tables of their own, or arrays of 64 MB each.
     let all = reproductions(&["dxr", "sail", "bloom"], rib, None, 1000);
-    for claim in judge_all(&evidence(&all, None).unwrap()).unwrap() {
+    for claim in judge_all(&[evidence(&all, None).unwrap()]).unwrap() {
         let of_a_table = claim.basis.as_deref() == Some("measured");
         assert!(!of_a_table || claim.verdict == Verdict::NotTestableHere, "{claim:?}");
     }

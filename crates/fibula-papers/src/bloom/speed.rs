@@ -242,8 +242,6 @@ fn many_cores(lab: &Lab, table: &Named<u32>, addresses: &[u32]) -> Result<Vec<Po
     for (name, cores, gigahertz, gigabytes, ns, at_once) in PROCESSORS {
         let processor = Processor {
             alone: lines * ns * gigahertz / at_once,
-            of_group: 0.0,
-            group: 1,
             of_all: lines * LINE / gigabytes * gigahertz,
         };
         let (series, at) = (format!("{}, model of {name}", ENGINES[0].0), format!("{cores} cores"));

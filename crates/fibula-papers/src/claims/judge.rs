@@ -1,221 +1,60 @@
 //! [`judge`]: verdicts from rows.
 
-use super::rule::{Condition, Other, Pattern, Rule, Scale, Selector, Test};
-use super::{Claim, claims};
-use crate::{Error, Span};
-use fibula_kit::{Evidence, Header, Row};
-use serde::Serialize;
-use serde_json::Value;
-use std::fmt;
+use super::inputs::Input;
+use super::measured::Measured;
+use super::rule::{Quantifier, Rule, Scale, Test};
+use super::{Claim, Judged, Ledger, Verdict};
+use crate::{Error, PAPERS, Span};
+use fibula_kit::{Evidence, Header, distinct};
 
 /// The relative distance that rounding of binary fractions makes.
 const ROUNDING: f64 = 1e-9;
 
-/// What the rows say of a claim.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Verdict {
-    /// Every row that decides holds.
-    Confirmed,
-    /// A row fails.
-    Refuted,
-    /// No row decides.
-    NotTestableHere,
-}
-
-impl fmt::Display for Verdict {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Confirmed => "confirmed",
-            Self::Refuted => "refuted",
-            Self::NotTestableHere => "not testable here",
-        })
-    }
-}
-
-/// A claim and its verdict, as scripts read it.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Judged {
-    /// The paper's name.
-    pub paper: &'static str,
-    /// The number of the claim in its paper.
-    pub claim: usize,
-    /// Where the paper says it.
-    pub place: &'static str,
-    /// What it says.
-    pub says: &'static str,
-    /// How it is tested.
-    pub rule: &'static str,
-    /// The exhibit of the rows, where there are some.
-    pub exhibit: Option<String>,
-    /// The median of the rows' values, or of their ratios to the rows that they are compared with.
-    pub measured: Option<f64>,
-    /// The least of them, or of their passes.
-    pub low: Option<f64>,
-    /// The greatest.
-    pub high: Option<f64>,
-    /// The unit.
-    pub unit: Option<String>,
-    /// `measured`, `computed` or `model`.
-    pub basis: Option<String>,
-    /// How many rows hold.
-    pub hold: usize,
-    /// How many rows fail.
-    pub fail: usize,
-    /// How many decide: those that hold and those that fail.
-    pub decide: usize,
-    /// How many rows there were, those that decide nothing among them.
-    pub rows: usize,
-    /// The load of the machine, where the rows were measured.
-    pub load: String,
-    /// The verdict.
-    pub verdict: Verdict,
-    /// Why it is not testable here.
-    pub reason: Option<String>,
-}
-
-/// The verdicts of a paper, counted.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Tally {
-    /// The paper's name, or `all`.
-    pub tally: String,
-    /// All claims.
-    pub claims: usize,
-    /// Those of each verdict.
-    pub confirmed: usize,
-    /// Those that a row refutes.
-    pub refuted: usize,
-    /// Those that no row decides.
-    pub not_testable: usize,
-}
-
-/// Counts the verdicts of each paper, and of all.
-#[must_use]
-pub fn tallies(judged: &[Judged]) -> Vec<Tally> {
-    let papers = fibula_kit::distinct(judged.iter().map(|judged| judged.paper));
-    let tally = |name: &str, of: &mut dyn Iterator<Item = &Judged>| {
-        let mut tally = Tally { tally: name.into(), ..Tally::default() };
-        for judged in of {
-            tally.claims += 1;
-            match judged.verdict {
-                Verdict::Confirmed => tally.confirmed += 1,
-                Verdict::Refuted => tally.refuted += 1,
-                Verdict::NotTestableHere => tally.not_testable += 1,
-            }
-        }
-        tally
-    };
-    let each = |paper| tally(paper, &mut judged.iter().filter(|judged| judged.paper == paper));
-    papers.into_iter().map(each).chain([tally("all", &mut judged.iter())]).collect()
-}
-
-/// Both words on an exhibit: how much of it is here, and whether it shows what the paper claims.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Agreement {
-    /// The paper's name.
-    pub paper: String,
-    /// The exhibit.
-    pub exhibit: String,
-    /// `whole`, `part` or `none`.
-    pub coverage: String,
-    /// `agrees`, `in part`, `differs`, or `open` where no claim about it is decided.
-    pub agreement: &'static str,
-    /// The claims about it that are confirmed.
-    pub confirmed: usize,
-    /// Those that are refuted.
-    pub refuted: usize,
-}
-
-/// Returns both words on the exhibits of which some rows say what they are ([`About`]).
-///
-/// [`About`]: crate::About
-#[must_use]
-pub fn agreements(judged: &[Judged], rows: &[Row]) -> Vec<Agreement> {
-    let agreement = |row: &Row| {
-        let text = |key: &str| row.get(key).and_then(Value::as_str).map(String::from);
-        let (coverage, paper, exhibit) = (text("coverage")?, text("paper")?, text("exhibit")?);
-        let mine = judged.iter().filter(|one| one.paper == paper && one.exhibit.as_ref() == Some(&exhibit));
-        let count = |verdict| mine.clone().filter(|judged| judged.verdict == verdict).count();
-        let (confirmed, refuted) = (count(Verdict::Confirmed), count(Verdict::Refuted));
-        let agreement = match (confirmed, refuted) {
-            (0, 0) => "open",
-            (_, 0) => "agrees",
-            (0, _) => "differs",
-            _ => "in part",
-        };
-        Some(Agreement { paper, exhibit, coverage, agreement, confirmed, refuted })
-    };
-    rows.iter().filter_map(agreement).collect()
-}
-
-/// Judges all claims of a paper by the rows that a study wrote.
+/// Judges the claims of all papers of which evidence has rows, in the papers' order. What evidence
+/// is in which file, and how often, changes nothing.
 ///
 /// # Errors
-/// If the ledger is malformed.
-pub fn judge(paper: &str, evidence: &Evidence) -> Result<Vec<Judged>, Error> {
-    let values: Vec<Measured<'_>> = evidence.rows.iter().filter_map(|row| Measured::of(paper, row)).collect();
-    Ok(claims(paper)?.iter().map(|claim| judged(claim, &values, &evidence.header)).collect())
+/// If no evidence has rows of a paper, if two have different rows of one exhibit, or if a ledger is
+/// malformed.
+pub fn judge_all(evidence: &[Evidence]) -> Result<Vec<Judged>, Error> {
+    let rows: Vec<Measured<'_>> = evidence.iter().flat_map(measured).collect();
+    let mut all = Vec::new();
+    for paper in PAPERS {
+        let mut mine: Vec<Measured<'_>> =
+            rows.iter().filter(|row| row.text("paper") == paper.name).copied().collect();
+        let exhibits = distinct(mine.iter().map(|row| row.text("exhibit")));
+        for exhibit in &exhibits {
+            let first = mine.iter().find(|row| row.text("exhibit") == *exhibit).map(|row| row.header);
+            let of = |header| mine.iter().filter(move |row| row.is_in(exhibit, header)).map(|row| row.row);
+            if let Some(other) = mine.iter().find(|row| {
+                row.text("exhibit") == *exhibit && first.is_some_and(|first| !of(first).eq(of(row.header)))
+            }) {
+                let (commit, date) = (&other.header.commit, &other.header.date);
+                return Err(Error::wrong(format!(
+                    "{}, {exhibit}: two files have different rows of it, one of commit {commit}, {date}",
+                    paper.name
+                )));
+            }
+            mine.retain(|row| {
+                row.text("exhibit") != *exhibit || first.is_some_and(|first| std::ptr::eq(first, row.header))
+            });
+        }
+        if exhibits.is_empty() {
+            continue;
+        }
+        mine.retain(Measured::decides);
+        let ledger = Ledger::of(paper.name)?;
+        all.extend(ledger.claims.iter().map(|claim| judged(&ledger, claim, &mine)));
+    }
+    if all.is_empty() {
+        return Err(Error::wrong("no rows of a paper's exhibit: expected what -o of a paper's study writes"));
+    }
+    Ok(all)
 }
 
-/// A row that has a value.
-#[derive(Clone, Copy, Debug)]
-struct Measured<'r> {
-    row: &'r Row,
-    value: Span,
-    paper: Option<f64>,
-}
-
-impl<'r> Measured<'r> {
-    fn of(paper: &str, row: &'r Row) -> Option<Self> {
-        if row.get("paper").and_then(Value::as_str) != Some(paper) {
-            return None;
-        }
-        let number = |key: &str| row.get(key).and_then(Value::as_f64);
-        let value = number("ours")?;
-        let span = Span { low: number("low").unwrap_or(value), value, high: number("high").unwrap_or(value) };
-        Some(Self { row, value: span, paper: number("paper_value") })
-    }
-
-    fn text(&self, key: &str) -> &'r str {
-        self.row.get(key).and_then(Value::as_str).unwrap_or_default()
-    }
-
-    /// What the rows of one line of an exhibit have in common.
-    fn line(&self) -> [&'r str; 3] {
-        ["exhibit", "series", "unit"].map(|key| self.text(key))
-    }
-
-    fn is_of(&self, rows: &Selector) -> bool {
-        let parts =
-            [("exhibit", &rows.exhibit), ("series", &rows.series), ("at", &rows.at), ("unit", &rows.unit)];
-        parts.into_iter().all(|(key, pattern)| pattern.fits(self.text(key)))
-    }
-
-    /// Whether `other` is of the rows that this row is compared with.
-    fn is_compared_with(&self, rows: &Other, other: &Self) -> bool {
-        let same = |key: &str, pattern: &Option<Pattern>| match pattern {
-            Some(pattern) => pattern.fits(other.text(key)),
-            None => self.text(key) == other.text(key),
-        };
-        let tables = [self.text("table"), other.text("table")];
-        let other_table = tables.iter().all(|table| !table.is_empty()) && tables[0] != tables[1];
-        same("exhibit", &rows.exhibit)
-            && same("series", &rows.series)
-            && same("at", &rows.at)
-            && self.text("unit") == other.text("unit")
-            && !other_table
-            && !std::ptr::eq(self.row, other.row)
-    }
-
-    /// Whether the row's table meets a condition. What was measured without a table meets none;
-    /// what was computed without one depends on none.
-    fn meets(&self, condition: &Condition) -> bool {
-        if self.text("table").is_empty() && self.text("basis") != "measured" {
-            return true;
-        }
-        let value = self.row.get(&condition.key).and_then(Value::as_f64);
-        value.is_some_and(|value| (condition.least..=condition.most).contains(&value))
-    }
+/// Returns the rows of exhibits; verdicts on them are none.
+fn measured(evidence: &Evidence) -> impl Iterator<Item = Measured<'_>> {
+    evidence.rows.iter().filter_map(|row| Measured::of(row, &evidence.header))
 }
 
 /// What a row says: it holds, it fails, or its spread reaches over the bound.
@@ -253,35 +92,70 @@ fn compare(value: Span, least: f64, most: f64, open: bool, scale: Span) -> Says 
 
 const ONE: Span = Span { low: 1.0, value: 1.0, high: 1.0 };
 
+/// What one row, or one series, says; and the rows that it is of.
+struct Said<'r> {
+    says: Says,
+    row: Measured<'r>,
+}
+
 /// Tests the rows. Returns what each says, or each series where a test is about series.
-fn says(test: &Test, rows: &[Measured<'_>], all: &[Measured<'_>]) -> Vec<Says> {
-    match test {
+fn said<'r>(rule: &Rule, rows: &[Measured<'r>], all: &[Measured<'r>]) -> Vec<Said<'r>> {
+    match &rule.test {
         Test::Told => Vec::new(),
         Test::Within { least, most, open, scale } => {
-            let says = |row: &Measured<'_>| {
-                let compare = |scale| compare(row.value, *least, *most, *open, scale);
-                match scale {
-                    Scale::One => vec![compare(ONE)],
-                    Scale::Paper => {
-                        let paper = row.paper.map(|value| Span { low: value, value, high: value });
-                        paper.map(compare).into_iter().collect()
-                    }
-                    Scale::Rows(other) => {
-                        let others = all.iter().filter(|one| row.is_compared_with(other, one));
-                        others.map(|other| compare(other.value)).collect()
-                    }
-                }
+            let pairs = rows.iter().flat_map(|row| scales(scale, row, all).map(move |by| (*row, by)));
+            if rule.quantifier == Quantifier::OnAverage {
+                let pairs: Vec<_> = pairs.collect();
+                let Some(&(row, _)) = pairs.first() else { return Vec::new() };
+                let mean = |of: fn(Span) -> f64| {
+                    pairs.iter().map(|&(row, by)| of(quotient(row.value, by))).sum::<f64>()
+                        / pairs.len() as f64
+                };
+                let mean = Span {
+                    low: mean(|span| span.low),
+                    value: mean(|span| span.value),
+                    high: mean(|span| span.high),
+                };
+                return vec![Said { says: compare(mean, *least, *most, *open, ONE), row }];
+            }
+            let said = |(row, by): (Measured<'r>, Span)| {
+                let says = compare(row.value, *least, *most, *open, by);
+                Said { says, row }
             };
-            rows.iter().flat_map(says).collect()
+            pairs.map(said).collect()
         }
-        Test::Rises | Test::Falls | Test::Flat(_) => {
-            let series = fibula_kit::distinct(rows.iter().map(Measured::line));
-            let values = series.into_iter().map(|name| {
-                rows.iter().filter(|row| row.line() == name).map(|row| row.value).collect::<Vec<_>>()
-            });
-            values.filter(|values| values.len() > 1).map(|values| shape(test, values)).collect()
+        test @ (Test::Rises | Test::Falls | Test::Flat(_)) => {
+            let series = distinct(rows.iter().map(Measured::line));
+            let of = |name| rows.iter().filter(move |row| row.line() == name);
+            let said = |name| -> Option<Said<'r>> {
+                let values: Vec<Span> = of(name).map(|row| row.value).collect();
+                let row = *of(name).next()?;
+                (values.len() > 1).then(|| Said { says: shape(test, values), row })
+            };
+            series.into_iter().filter_map(said).collect()
         }
     }
+}
+
+/// Returns what a row is compared with: nothing, the paper's value, or other rows.
+fn scales<'r>(
+    scale: &Scale,
+    row: &Measured<'r>,
+    all: &[Measured<'r>],
+) -> impl Iterator<Item = Span> + use<'r> {
+    let scales: Vec<Span> = match scale {
+        Scale::One => vec![ONE],
+        Scale::Paper => row.paper.map(Span::from).into_iter().collect(),
+        Scale::Rows(other) => {
+            all.iter().filter(|one| row.is_compared_with(other, one)).map(|one| one.value).collect()
+        }
+    };
+    scales.into_iter()
+}
+
+/// Returns a quotient with the widest spread that both allow.
+fn quotient(value: Span, by: Span) -> Span {
+    Span { low: value.low / by.high, value: value.value / by.value, high: value.high / by.low }
 }
 
 /// Tests the values of one series.
@@ -303,10 +177,10 @@ fn shape(test: &Test, mut values: Vec<Span>) -> Says {
     }
 }
 
-fn judged(claim: &Claim, all: &[Measured<'_>], header: &Header) -> Judged {
-    let Claim { paper, number, place, says, written, reason, .. } = *claim;
+fn judged(ledger: &Ledger, claim: &Claim, all: &[Measured<'_>]) -> Judged {
+    let Claim { number, place, says, written, reason, .. } = *claim;
     let blank = Judged {
-        paper,
+        paper: ledger.paper,
         claim: number,
         place,
         says,
@@ -323,22 +197,37 @@ fn judged(claim: &Claim, all: &[Measured<'_>], header: &Header) -> Judged {
         rows: 0,
         load: String::new(),
         verdict: Verdict::NotTestableHere,
+        differs: None,
+        model: None,
         reason: Some(reason.to_owned()).filter(|reason| !reason.is_empty()),
     };
     let Some(rule) = &claim.rule else { return blank };
     let (rows, unmet) = chosen(rule, all);
-    let told = told(&rows, ratios(&rule.test, &rows, all), &header.load, blank);
-    let loud = loud(header).filter(|_| rule.quietly);
-    let said = if loud.is_some() { Vec::new() } else { self::says(&rule.test, &rows, all) };
-    let count = |what| said.iter().filter(|&&says| says == what).count();
+    let told = told(&rows, ratios(&rule.test, &rows, all), blank);
+    let loud = rows.first().and_then(|row| loud(row.header)).filter(|_| rule.quietly);
+    let said = if loud.is_some() { Vec::new() } else { said(rule, &rows, all) };
+    let count = |what| said.iter().filter(|said| said.says == what).count();
     let (hold, fail) = (count(Says::Holds), count(Says::Fails));
-    let verdict = match (hold, fail, rule.at_best) {
-        (0, 0, _) => Verdict::NotTestableHere,
-        (0, _, true) | (_, 1.., false) => Verdict::Refuted,
-        _ => Verdict::Confirmed,
+    let holds = match rule.quantifier {
+        _ if hold + fail == 0 => None,
+        Quantifier::All | Quantifier::OnAverage => Some(fail == 0),
+        Quantifier::Most => Some(hold > fail),
+        Quantifier::Some => Some(hold > 0),
     };
+    let failing: Vec<Measured<'_>> =
+        said.iter().filter(|said| said.says == Says::Fails).map(|said| said.row).collect();
+    let is_model = told.basis.as_deref() == Some("model");
+    let (verdict, differs) = match (holds, is_model) {
+        (None, _) | (Some(true), true) => (Verdict::NotTestableHere, None),
+        (Some(true), false) => (Verdict::Reproduced, None),
+        (Some(false), true) => (Verdict::OurModelFails, None),
+        (Some(false), false) => failed(&failing, ledger, claim),
+    };
+    let model = holds.filter(|_| is_model).map(|holds| if holds { "agrees" } else { "fails" });
     let why = || {
-        if !reason.is_empty() {
+        if model.is_some() {
+            "the model of the paper's machine agrees, and only that machine decides".into()
+        } else if !reason.is_empty() {
             reason.to_owned()
         } else if let Some(unmet) = unmet {
             format!("no table with {unmet}")
@@ -353,7 +242,25 @@ fn judged(claim: &Claim, all: &[Measured<'_>], header: &Header) -> Judged {
         }
     };
     let reason = (verdict == Verdict::NotTestableHere).then(why);
-    Judged { hold, fail, decide: hold + fail, verdict, reason, ..told }
+    Judged { hold, fail, decide: hold + fail, verdict, differs, model, reason, ..told }
+}
+
+/// Returns the verdict on a claim whose measured or computed rows fail, and the inputs that they do
+/// not share with the paper's.
+fn failed(failing: &[Measured<'_>], ledger: &Ledger, claim: &Claim) -> (Verdict, Option<String>) {
+    if failing.iter().all(Measured::is_arithmetic) {
+        return (Verdict::InconsistentWithinThePaper, None);
+    }
+    let differing = failing.iter().flat_map(|row| claim.inputs.differing(&ledger.own, &row.inputs()));
+    let mut differing: Vec<Input> = differing.collect();
+    differing.sort_unstable();
+    differing.dedup();
+    let names: Vec<String> = differing.iter().map(ToString::to_string).collect();
+    if names.is_empty() {
+        (Verdict::Refuted, None)
+    } else {
+        (Verdict::DiffersOnOtherInputs, Some(names.join(", ")))
+    }
 }
 
 /// Says how loaded the machine was, where other work than the study's took part of it: where the
@@ -370,6 +277,10 @@ fn chosen<'r>(rule: &Rule, all: &[Measured<'r>]) -> (Vec<Measured<'r>>, Option<S
     let mut rows: Vec<Measured<'r>> = all.iter().filter(|row| row.is_of(&rule.rows)).copied().collect();
     let had = !rows.is_empty();
     rows.retain(|row| rule.conditions.iter().all(|condition| row.meets(condition)));
+    // A model decides nothing where something was measured.
+    if rows.iter().any(|row| row.text("basis") != "model") {
+        rows.retain(|row| row.text("basis") != "model");
+    }
     let written: Vec<&str> = rule.conditions.iter().map(|condition| condition.written.as_str()).collect();
     let unmet = (had && rows.is_empty()).then(|| written.join(", "));
     (rows, unmet)
@@ -377,22 +288,13 @@ fn chosen<'r>(rule: &Rule, all: &[Measured<'r>]) -> (Vec<Measured<'r>>, Option<S
 
 /// Returns how many times those that it is compared with each row is, where a test compares rows.
 fn ratios(test: &Test, rows: &[Measured<'_>], all: &[Measured<'_>]) -> Vec<Span> {
-    let Test::Within { scale: Scale::Rows(other), .. } = test else { return Vec::new() };
-    let ratio = |row: &Measured<'_>, other: &Measured<'_>| Span {
-        low: row.value.low / other.value.high,
-        value: row.value.value / other.value.value,
-        high: row.value.high / other.value.low,
-    };
-    let mut ratios = Vec::new();
-    for row in rows {
-        let others = all.iter().filter(|one| row.is_compared_with(other, one));
-        ratios.extend(others.map(|other| ratio(row, other)).filter(|ratio| ratio.high.is_finite()));
-    }
-    ratios
+    let Test::Within { scale: scale @ Scale::Rows(_), .. } = test else { return Vec::new() };
+    let pairs = rows.iter().flat_map(|row| scales(scale, row, all).map(|by| quotient(row.value, by)));
+    pairs.filter(|ratio| ratio.high.is_finite()).collect()
 }
 
 /// Fills in what was measured: the rows' values, or their ratios to other rows if there are some.
-fn told(rows: &[Measured<'_>], ratios: Vec<Span>, load: &str, blank: Judged) -> Judged {
+fn told(rows: &[Measured<'_>], ratios: Vec<Span>, blank: Judged) -> Judged {
     let Some(first) = rows.first() else { return blank };
     let text = |key| Some(first.text(key).to_owned());
     let (spans, unit) = if ratios.is_empty() {
@@ -409,86 +311,10 @@ fn told(rows: &[Measured<'_>], ratios: Vec<Span>, load: &str, blank: Judged) -> 
         unit,
         basis: text("basis"),
         rows: rows.len(),
-        load: if first.text("basis") == "measured" { load.to_owned() } else { String::new() },
+        load: if first.text("basis") == "measured" { first.header.load.clone() } else { String::new() },
         ..blank
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use serde_json::json;
-
-    fn row(series: &str, at: &str, ours: f64, routes: u32) -> Value {
-        json!({"paper": "p", "exhibit": "Figure 1", "series": series, "at": at, "unit": "Mlps", "ours": ours,
-               "paper_value": 2.0, "basis": "measured", "table": "t", "routes": routes})
-    }
-
-    fn verdict(rule: &str, rows: &[Value]) -> Judged {
-        let mut evidence = Evidence::default();
-        evidence.add(rows).unwrap();
-        let values: Vec<_> = evidence.rows.iter().filter_map(|row| Measured::of("p", row)).collect();
-        let defaults = Condition::list("routes >= 1000").unwrap();
-        let rule = Some(Rule::parse(rule, &defaults).unwrap());
-        let claim = Claim { paper: "p", number: 1, place: "1", says: "", written: "", rule, reason: "" };
-        let header = Header { load: "0.5".into(), ..Header::default() };
-        judged(&claim, &values, &header)
-    }
-
-    #[test]
-    fn verdicts_follow_from_rows() {
-        use Verdict::{Confirmed, NotTestableHere, Refuted};
-        let rows = [row("a", "1", 2.0, 5000), row("a", "2", 4.0, 5000), row("b", "1", 1.0, 5000)];
-        for (rule, expected) in [
-            ("Figure 1: a @ 1 [Mlps] >= 2", Confirmed),
-            ("Figure 1: a @ 1 [Mlps] > 2", Refuted),
-            ("Figure 1: a @ * [Mlps] >= 3", Refuted),
-            ("Figure 1: a @ * [Mlps] >= 3 at best", Confirmed),
-            ("Figure 1: a @ * [Mlps] >= 5 at best", Refuted),
-            ("Figure 1: a @ 1 [Mlps] in 1..3", Confirmed),
-            ("Figure 1: a @ 2 [Mlps] = 3.9 +- 5 %", Confirmed),
-            ("Figure 1: a @ 2 [Mlps] = paper +- 5 %", Refuted),
-            ("Figure 1: a @ 1 [Mlps] = paper +- 0 %", Confirmed),
-            ("Figure 1: a @ 1 [Mlps] >= 2 * {b}", Confirmed),
-            ("Figure 1: a @ 1 [Mlps] >= 2.1 * {b}", Refuted),
-            ("Figure 1: a @ 2 [Mlps] >= 2 * {= @ 1}", Confirmed),
-            ("Figure *: a @ 2 [Mlps] >= 1 * {b}", NotTestableHere),
-            ("Figure 1: a @ * [Mlps] rises", Confirmed),
-            ("Figure 1: a @ * [Mlps] falls", Refuted),
-            ("Figure 1: a @ * [Mlps] flat 50 %", Refuted),
-            ("Figure 1: a @ * [Mlps] told", NotTestableHere),
-            ("Figure 1: c @ * [Mlps] >= 0", NotTestableHere),
-            ("Figure 1: a @ * [Mlps] >= 0 where routes >= 9000", NotTestableHere),
-        ] {
-            assert_eq!(verdict(rule, &rows).verdict, expected, "{rule}");
-        }
-        let judged = verdict("Figure 1: a @ * [Mlps] >= 3", &rows);
-        assert_eq!((judged.hold, judged.fail, judged.rows, judged.measured), (1, 1, 2, Some(4.0)));
-        assert_eq!((judged.low, judged.high, judged.load.as_str()), (Some(2.0), Some(4.0), "0.5"));
-    }
-
-    #[test]
-    fn a_machine_is_loud_where_its_load_is_more_than_its_cores() {
-        let header = |load: &str| Header {
-            load: load.into(),
-            processor: "a machine, 2 cores, much memory".into(),
-            ..Header::default()
-        };
-        assert_eq!([loud(&header("1.9")), loud(&header("")), loud(&Header::default())], [None, None, None]);
-        assert_eq!(loud(&header("3.5")).unwrap(), "the machine had a load of 3.5 on its 2 cores");
-    }
-
-    #[test]
-    fn a_small_table_and_a_wide_spread_decide_nothing() {
-        let small = verdict("Figure 1: a @ 1 [Mlps] >= 2", &[row("a", "1", 2.0, 3)]);
-        assert_eq!(small.reason.as_deref(), Some("no table with routes >= 1000"));
-        let mut wide = row("a", "1", 2.0, 5000);
-        wide["low"] = json!(1.0);
-        wide["high"] = json!(3.0);
-        let judged = verdict("Figure 1: a @ 1 [Mlps] >= 1.5", &[wide.clone()]);
-        assert_eq!(judged.verdict, Verdict::NotTestableHere);
-        assert!(judged.reason.unwrap().contains("spread"));
-        assert_eq!(verdict("Figure 1: a @ 1 [Mlps] >= 0.5", &[wide.clone()]).verdict, Verdict::Confirmed);
-        assert_eq!(verdict("Figure 1: a @ 1 [Mlps] in 1.9..2.1", &[wide]).verdict, Verdict::NotTestableHere);
-    }
-}
+mod tests;

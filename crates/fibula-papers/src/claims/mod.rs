@@ -1,39 +1,55 @@
 //! The ledger: what the papers claim, and what the rows of their exhibits say of it.
 //!
-//! A claim is a line of `claims/PAPER.tsv`: where the paper says it, what it says, how it is tested
-//! (a [rule](rule) over the rows of the exhibits) and why it may not be testable here. The first
-//! line has the conditions that a row's table must meet where a rule has none of its own, so that a
-//! small table confirms and refutes nothing.
+//! A claim is a line of `claims/PAPER.tsv`: where the paper says it, what it says, of which
+//! [inputs], how it is tested (a [rule] over the rows of the exhibits) and why it may not be testable
+//! here. The first lines name the paper's own tables and machine, and the conditions that a row's
+//! table must meet where a rule has none of its own, so that a small table decides nothing.
 //!
-//! [`judge`] reads rows, the JSON lines that a study writes, and never what was measured itself:
+//! [`judge_all`] reads rows, the JSON lines that a study writes, and never what was measured itself:
 //! the verdicts of evidence that was written before are computed in the same way.
 
+mod inputs;
 mod judge;
+mod measured;
 mod rule;
+mod verdict;
 
-pub use judge::{Agreement, Judged, Tally, Verdict, agreements, judge, tallies};
+pub use judge::judge_all;
+pub use verdict::{Agreement, Judged, Tally, Verdict, agreements, tallies};
 
 use crate::Error;
-use rule::{Condition, Rule};
+use inputs::{Inputs, Own};
+use rule::{Condition, Pattern, Rule};
 
 /// A claim as the ledger has it.
 #[derive(Debug)]
-pub(crate) struct Claim {
-    /// The paper's name.
-    pub(crate) paper: &'static str,
+struct Claim {
     /// The number of the claim in its paper, from 1.
-    pub(crate) number: usize,
+    number: usize,
     /// The section, table or figure, or `abstract`.
-    pub(crate) place: &'static str,
+    place: &'static str,
     /// What the paper says, with its numbers.
-    pub(crate) says: &'static str,
+    says: &'static str,
+    /// What it says it of.
+    inputs: Inputs,
     /// The rule as it is written; `-` where none is.
-    pub(crate) written: &'static str,
+    written: &'static str,
     /// How it is tested.
-    pub(crate) rule: Option<Rule>,
+    rule: Option<Rule>,
     /// Why it is not testable here, where no row decides.
-    pub(crate) reason: &'static str,
+    reason: &'static str,
 }
+
+/// The claims of a paper, and its own inputs.
+#[derive(Debug)]
+struct Ledger {
+    paper: &'static str,
+    own: Own,
+    claims: Vec<Claim>,
+}
+
+/// The lines of a ledger before its claims.
+const HEAD: usize = 3;
 
 /// The ledgers, by paper.
 const LEDGERS: [(&str, &str); 5] = [
@@ -44,32 +60,41 @@ const LEDGERS: [(&str, &str); 5] = [
     ("bloom", include_str!("../../claims/bloom.tsv")),
 ];
 
-/// Reads the claims of a paper, none if there is no such paper.
-///
-/// # Errors
-/// If a line is malformed; the error names it.
-pub(crate) fn claims(paper: &str) -> Result<Vec<Claim>, Error> {
-    let Some(&(paper, text)) = LEDGERS.iter().find(|(name, _)| *name == paper) else {
-        return Ok(Vec::new());
-    };
-    let mut lines = text.lines();
-    let defaults = lines.next().and_then(|line| line.strip_prefix("default: "));
-    let wrong = |number: usize, why: &str| Error::wrong(format!("claims/{paper}.tsv:{}: {why}", number + 1));
-    let defaults = Condition::list(defaults.ok_or_else(|| wrong(0, "expected the default conditions"))?)
-        .map_err(|why| wrong(0, &why))?;
-    let claim = |(at, line): (usize, &'static str)| {
-        let number = at + 1;
+impl Ledger {
+    /// Reads the ledger of a paper, one without claims if there is no such paper.
+    ///
+    /// # Errors
+    /// If a line is malformed; the error names it.
+    fn of(paper: &'static str) -> Result<Self, Error> {
+        let text = LEDGERS.iter().find(|(name, _)| *name == paper).map_or("", |(_, text)| text);
+        let wrong =
+            |number: usize, why: &str| Error::wrong(format!("claims/{paper}.tsv:{}: {why}", number + 1));
+        let mut lines = text.lines().enumerate();
+        let mut head = |key: &str| {
+            let (number, line) = lines.next().unwrap_or_default();
+            let value = line.strip_prefix(key).and_then(|rest| rest.strip_prefix(": "));
+            value.ok_or_else(|| wrong(number, &format!("expected {key}: and a value")))
+        };
+        let own = Own { tables: Pattern::new(head("tables")?), machine: head("machine")? };
+        let defaults = Condition::list(head("default")?).map_err(|why| wrong(HEAD - 1, &why))?;
+        let claim =
+            |(line, text)| Claim::parse(text, line + 1 - HEAD, &defaults).map_err(|why| wrong(line, &why));
+        Ok(Self { paper, own, claims: lines.map(claim).collect::<Result<_, _>>()? })
+    }
+}
+
+impl Claim {
+    fn parse(line: &'static str, number: usize, defaults: &[Condition]) -> Result<Self, String> {
         let fields: Vec<&str> = line.split('\t').collect();
-        let (&[place, says, written], reason) = fields.split_first_chunk::<3>().unwrap_or((&[""; 3], &[]));
+        let (&[place, says, inputs, written], reason) =
+            fields.split_first_chunk::<4>().ok_or("expected place, claim, what it is of, and a rule")?;
         let reason = reason.first().copied().unwrap_or_default();
         if says.is_empty() || (written == "-" && reason.is_empty()) {
-            return Err(wrong(number, "expected place, claim, and a rule or a reason"));
+            return Err("expected place, claim, what it is of, and a rule or a reason".into());
         }
-        let rule = (written != "-").then(|| Rule::parse(written, &defaults)).transpose();
-        let rule = rule.map_err(|why| wrong(number, &why))?;
-        Ok(Claim { paper, number, place, says, written, rule, reason })
-    };
-    lines.enumerate().map(claim).collect()
+        let rule = (written != "-").then(|| Rule::parse(written, defaults)).transpose()?;
+        Ok(Self { number, place, says, inputs: Inputs::parse(inputs)?, written, rule, reason })
+    }
 }
 
 #[cfg(test)]
@@ -81,7 +106,7 @@ mod tests {
     fn every_claim_has_a_rule_about_an_exhibit_or_a_reason() {
         let mut all = 0;
         for paper in PAPERS {
-            let claims = claims(paper.name).unwrap();
+            let Ledger { claims, .. } = Ledger::of(paper.name).unwrap();
             for claim in &claims {
                 let known =
                     |rule: &Rule| paper.exhibits.iter().any(|exhibit| rule.rows.exhibit.fits(exhibit.id));

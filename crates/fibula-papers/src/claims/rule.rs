@@ -1,7 +1,7 @@
 //! [`Rule`]: how a claim is tested.
 //!
 //! ```text
-//! EXHIBIT: SERIES @ POSITION [UNIT] TEST [at best] [quietly] [where CONDITION, ...]
+//! EXHIBIT: SERIES @ POSITION [UNIT] TEST [QUANTIFIER] [quietly] [where CONDITION, ...]
 //! ```
 //! `*` in a name stands for any text, and `A|B` for one of two names. Tests are:
 //!
@@ -13,8 +13,9 @@
 //! - `rises`, `falls`, `flat 5 %`: all rows of a series, in their order;
 //! - `told`: the value is told and decides nothing.
 //!
-//! Every row decides by itself and one that fails refutes the claim; with `at best`, one that holds
-//! confirms it. What several threads do, or what was not measured in turns, is judged only
+//! Every row decides by itself, and all must hold. Other quantifiers are `for most`, more rows than
+//! not; `for some`, one row; and `on average`, the mean of the rows, or of their ratios to what they
+//! are compared with. What several threads do, or what was not measured in turns, is judged only
 //! `quietly`: where the machine's load was at most its cores. Conditions compare `routes` and
 //! `next_hops` of the row's table, and `traffic`, the addresses of real traffic behind it; `any` is
 //! none.
@@ -24,6 +25,11 @@
 pub(super) struct Pattern(String);
 
 impl Pattern {
+    /// Reads a pattern: any text is one.
+    pub(super) fn new(text: &str) -> Self {
+        Self(text.into())
+    }
+
     /// Tests a name.
     pub(super) fn fits(&self, name: &str) -> bool {
         self.0.split('|').any(|pattern| glob(pattern, name))
@@ -82,6 +88,24 @@ pub(super) enum Test {
     Told,
 }
 
+/// Of how many rows it must be true.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Quantifier {
+    All,
+    Most,
+    Some,
+    OnAverage,
+}
+
+impl Quantifier {
+    /// Splits a rule's text from its quantifier.
+    fn split(text: &str) -> (&str, Self) {
+        let all = [(" for most", Self::Most), (" for some", Self::Some), (" on average", Self::OnAverage)];
+        let found = all.into_iter().find_map(|(word, one)| Some((text.strip_suffix(word)?, one)));
+        found.unwrap_or((text, Self::All))
+    }
+}
+
 /// What must be true of a row's table.
 #[derive(Clone, Debug)]
 pub(super) struct Condition {
@@ -109,10 +133,10 @@ impl Condition {
 
 /// How a claim is tested.
 #[derive(Clone, Debug)]
-pub(crate) struct Rule {
+pub(super) struct Rule {
     pub(super) rows: Selector,
     pub(super) test: Test,
-    pub(super) at_best: bool,
+    pub(super) quantifier: Quantifier,
     pub(super) quietly: bool,
     pub(super) conditions: Vec<Condition>,
 }
@@ -125,13 +149,13 @@ impl Rule {
             None => (text, defaults.to_vec()),
         };
         let (text, quietly) = text.strip_suffix(" quietly").map_or((text, false), |text| (text, true));
-        let (text, at_best) = text.strip_suffix(" at best").map_or((text, false), |text| (text, true));
+        let (text, quantifier) = Quantifier::split(text);
         let parts = || {
             let (exhibit, rest) = text.split_once(": ")?;
             let (series, rest) = rest.split_once(" @ ")?;
             let (at, rest) = rest.split_once(" [")?;
             let (unit, test) = rest.split_once("] ")?;
-            let [exhibit, series, at, unit] = [exhibit, series, at, unit].map(|part| Pattern(part.into()));
+            let [exhibit, series, at, unit] = [exhibit, series, at, unit].map(Pattern::new);
             Some((Selector { exhibit, series, at, unit }, test))
         };
         let (rows, test) = parts().ok_or("expected EXHIBIT: SERIES @ POSITION [UNIT] TEST")?;
@@ -143,7 +167,11 @@ impl Rule {
             ("flat", share) => Test::Flat(percent(share)?),
             _ => within(test)?.ok_or_else(|| format!("unknown test {test:?}"))?,
         };
-        Ok(Self { rows, test, at_best, quietly, conditions })
+        let of_series = matches!(test, Test::Rises | Test::Falls | Test::Flat(_));
+        if of_series && quantifier == Quantifier::OnAverage {
+            return Err("a series has no average".into());
+        }
+        Ok(Self { rows, test, quantifier, quietly, conditions })
     }
 }
 
@@ -182,11 +210,10 @@ fn within(text: &str) -> Result<Option<Test>, String> {
 fn other_rows(text: &str) -> Other {
     let (exhibit, rest) = text.split_once(": ").map_or((None, text), |(exhibit, rest)| (Some(exhibit), rest));
     let (series, at) = rest.split_once(" @ ").map_or((rest, None), |(series, at)| (series, Some(at)));
-    let pattern = |text: &str| Pattern(text.into());
     Other {
-        exhibit: exhibit.map(pattern),
-        series: (series != "=").then(|| pattern(series)),
-        at: at.map(pattern),
+        exhibit: exhibit.map(Pattern::new),
+        series: (series != "=").then(|| Pattern::new(series)),
+        at: at.map(Pattern::new),
     }
 }
 
@@ -204,7 +231,7 @@ mod tests {
 
     #[test]
     fn names_fit_patterns() {
-        let fits = |pattern: &str, name| Pattern(pattern.into()).fits(name);
+        let fits = |pattern: &str, name| Pattern::new(pattern).fits(name);
         assert!(fits("SAIL_L / *", "SAIL_L / Lulea") && fits("*", "") && fits("a|b", "b"));
         assert!(fits("D1*R, * @", "D18R, random @") && !fits("D1*R", "D18R, random"));
         assert!(!fits("SAIL_L", "SAIL_L / Lulea") && !fits("a*c", "acd"));

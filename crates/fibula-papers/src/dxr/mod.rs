@@ -2,7 +2,6 @@
 
 mod example;
 mod locked;
-mod models;
 mod sizes;
 mod speed;
 mod steps;

@@ -1,7 +1,7 @@
 //! Figures 3, 4 and 5: speed by threads, by steps of the search, and beside a BSD radix tree.
 
 use super::locked::LockedTable;
-use super::{PRINTED, SCHEMES, Scheme, layouts, models};
+use super::{PRINTED, SCHEMES, Scheme, layouts};
 use crate::lab::{mlps, ns, spread};
 use crate::{Error, Finding, Lab, Named, Plot, Point, Span};
 use fibula::engine::{Config, Engine};
@@ -11,7 +11,7 @@ use fibula_io::trace::{BURST, TraceKind};
 
 /// What the paper's text says of Figure 3: million lookups a second of D18R by threads, for random
 /// and for repeated keys.
-pub(super) const FIGURE_3: [(usize, f64, f64); 2] = [(1, 117.0, 285.0), (8, 840.0, 1600.0)];
+const FIGURE_3: [(usize, f64, f64); 2] = [(1, 117.0, 285.0), (8, 840.0, 1600.0)];
 
 /// What the paper's text says of Figure 4: how random keys and all cores lengthen a lookup.
 const RANDOM_OVER_REPEATED: f64 = 2.0;
@@ -39,7 +39,7 @@ pub(super) fn figure_3(lab: &Lab) -> Result<Finding, Error> {
     let table = &super::table(lab)?;
     let (random, repeated) = keys(lab, &table.rib)?;
     let threads = lab.threads();
-    let mut points = models::figure_3();
+    let mut points = Vec::new();
     for (keys, addresses) in [("random", &random), ("repeated", &repeated)] {
         let engines = SCHEMES.map(|scheme| scheme.engine.to_owned());
         let printed = PRINTED.map(|(_, parameters)| format!("dxr18{parameters}"));
@@ -73,7 +73,6 @@ pub(super) fn figure_3(lab: &Lab) -> Result<Finding, Error> {
         .on(table)
         .note(layouts(&table.rib)?)
         .note(format!("Table: {}. Repeated keys are {BURST} random ones again and again.", table.name))
-        .note(models::MODEL)
         .note("The paper prints numbers for D18R on 1 and 8 cores only. Here keys are looked up in batches, whose searches overlap; a search that ends at a hit is made for one key after the other."))
 }
 

@@ -157,7 +157,10 @@ pub(crate) fn run(machine: &Machine, threads: &[Thread], packets: usize) -> Outc
     }
     let rate = (done - warm.0) as f64 * PARTS / now.saturating_sub(warm.1).max(1) as f64;
     let capacity = |station: usize| now.max(1) as f64 * machine.stations[station] as f64;
-    let busy = held.iter().enumerate().map(|(station, &held)| held as f64 / capacity(station)).collect();
+    // What is held past the end of the run is no part of it.
+    let past = |station: usize| free[station].iter().map(|&until| until.saturating_sub(now)).sum::<u64>();
+    let busy = |(station, &held)| (held - past(station)) as f64 / capacity(station);
+    let busy = held.iter().enumerate().map(busy).collect();
     Outcome { rate, busy }
 }
 
@@ -195,6 +198,13 @@ mod tests {
         let thread = vec![Step::Wait(90.0), Step::Hold { station: 0, cycles: 10.0 }, Step::Done];
         let outcome = run(&one_station(1), &vec![thread; 5], 20_000);
         assert!((outcome.busy[0] - outcome.rate * 10.0).abs() < 1e-3, "{outcome:?}");
+    }
+
+    #[test]
+    fn a_station_that_many_wait_for_is_busy_all_the_time_and_no_longer() {
+        let thread = vec![Step::Hold { station: 0, cycles: 10.0 }, Step::Done];
+        let outcome = run(&one_station(1), &vec![thread; 50], 1000);
+        assert!((outcome.busy[0] - 1.0).abs() < 1e-9, "{outcome:?}");
     }
 
     #[test]

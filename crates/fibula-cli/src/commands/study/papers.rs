@@ -12,8 +12,8 @@ use clap::Args;
 use fibula_io::Source;
 use fibula_kit::{Evidence, Header, distinct};
 use fibula_papers::{
-    Judged, Lab, Named, Options, PAPERS, Paper, Reproduction, Tally, agreements, evidence, html, judge_all,
-    reproduce, tallies,
+    Judged, Lab, Named, Options, PAPERS, Paper, Reproduction, Tally, Verdict as Verdicts, agreements,
+    evidence, html, judge_all, reproduce, tallies,
 };
 use indicatif::ProgressBar;
 use std::path::{Path, PathBuf};
@@ -115,7 +115,7 @@ impl Arguments {
     fn write(&self, name: &str, done: &[Reproduction]) -> anyhow::Result<()> {
         let header = header(name);
         let mut all = Evidence { header, ..evidence(done, None)? };
-        let judged = judge_all(&all)?;
+        let judged = judge_all(std::slice::from_ref(&all))?;
         tell_tallies(&judged);
         let Some(path) = &self.output else { return Ok(()) };
         if path.extension().is_some_and(|extension| extension == "jsonl") {
@@ -154,9 +154,10 @@ pub(super) fn write(path: &Path, evidence: &Evidence) -> anyhow::Result<()> {
 
 /// Tells how many claims of each paper have which verdict.
 pub(super) fn tell_tallies(judged: &[Judged]) {
-    for Tally { tally, claims, confirmed, refuted, not_testable } in tallies(judged) {
-        tell(format_args!(
-            "{tally}: {claims} claims, {confirmed} confirmed, {refuted} refuted, {not_testable} not testable here"
-        ));
+    for tally in tallies(judged) {
+        let counts =
+            Verdicts::ALL.iter().zip(tally.counts()).map(|(verdict, count)| format!(", {count} {verdict}"));
+        let Tally { tally, claims, .. } = &tally;
+        tell(format_args!("{tally}: {claims} claims{}", counts.collect::<String>()));
     }
 }
