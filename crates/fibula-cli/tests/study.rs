@@ -54,6 +54,19 @@ fn a_papers_study_writes_a_report_beside_its_rows() {
     let verdicts = |text: &str| text.lines().skip(1).map(verdict).collect::<Vec<_>>();
     assert_eq!(verdicts(&later), verdicts(&read("claims.jsonl")));
     assert!(later.contains(r#"{"tally":"triec","claims":"#), "{later}");
+    // One exhibit alone takes its own place, and says when it was measured.
+    let one = ["--exhibit", "Figure 2", "--smaller", "1000", "--addresses", "400", "--passes", "1"];
+    fibula(folder.path(), &[&study[..], &one].concat());
+    let again = read("triec.jsonl");
+    let keys = |text: &str| -> Vec<String> {
+        text.lines().skip(1).filter_map(|line| Some(line.split(r#""unit""#).next()?.to_owned())).collect()
+    };
+    let about = |line: &&String| !line.contains(r#""title""#);
+    let series = |text: &str| keys(text).iter().filter(about).cloned().collect::<Vec<_>>();
+    assert_eq!(series(&again), series(&rows));
+    assert_eq!(again.lines().next(), rows.lines().next());
+    assert_eq!(again.matches(r#""measured_by":{"#).count(), 1, "{again}");
+    assert!(again.contains("--exhibit"), "{again}");
 }
 
 #[test]

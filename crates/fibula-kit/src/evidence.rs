@@ -3,7 +3,6 @@
 use crate::Error;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use std::process::Command;
 
 /// One measurement.
 pub type Row = Map<String, Value>;
@@ -16,7 +15,7 @@ pub struct Header {
     pub study: String,
     /// The command, with files without their folders.
     pub command: String,
-    /// The commit of the folder that it ran in.
+    /// The commit that the program was built from.
     pub commit: String,
     /// The processor, with its caches, memory and instruction sets.
     pub processor: String,
@@ -30,24 +29,32 @@ pub struct Header {
 }
 
 impl Header {
-    /// Returns the header of what this process measures: with the commit of the folder that it runs
-    /// in, the load of the system and the day.
+    /// Returns the header of what this process measures, a program of `commit`: with the load of the
+    /// system and the day.
     #[must_use]
-    pub fn here(study: &str, command: String, processor: String) -> Self {
+    pub fn here(study: &str, command: String, commit: &str, processor: String) -> Self {
         let told = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
-        let git = Command::new("git").args(["describe", "--always", "--dirty"]).output();
-        let commit = git.ok().filter(|git| git.status.success()).map(|git| git.stdout).unwrap_or_default();
         Self {
             study: study.into(),
             command,
-            commit: String::from_utf8_lossy(&commit).trim().into(),
+            commit: commit.into(),
             processor,
             load: told.split(' ').next().unwrap_or_default().into(),
             date: chrono::Utc::now().format("%Y-%m-%d").to_string(),
             ..Self::default()
         }
     }
+
+    /// Returns the header of a part of evidence that was measured another time: a row says it for
+    /// the rows that it is about.
+    #[must_use]
+    pub fn of_part(row: &Row) -> Option<Self> {
+        serde_json::from_value(row.get(PART)?.clone()).ok()
+    }
 }
+
+/// The key of a row with the header of a part that was measured another time.
+const PART: &str = "measured_by";
 
 /// A row beside what it is of: the keys of both, one after the other.
 #[derive(Debug, Serialize)]
@@ -82,6 +89,14 @@ impl Evidence {
             }
         }
         Ok(())
+    }
+
+    /// Says in the rows for which `is_of` holds that they were measured by another header's command.
+    pub fn part(&mut self, header: &Header, is_of: impl Fn(&Row) -> bool) {
+        let header = serde_json::to_value(header).unwrap_or_default();
+        for row in self.rows.iter_mut().filter(|row| is_of(row)) {
+            row.insert(PART.into(), header.clone());
+        }
     }
 
     /// Returns the text of a file: the header, then one row a line.

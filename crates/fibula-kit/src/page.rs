@@ -1,6 +1,7 @@
 //! [`fill`]: writes what the comments of a page ask for.
 
 use crate::directive::Directive;
+use crate::distinct;
 use crate::{Error, Evidence, Header};
 use std::collections::HashMap;
 
@@ -76,7 +77,7 @@ fn write(
     plots: &mut Vec<(String, String)>,
 ) -> Result<String, Error> {
     Ok(match directive.what.as_str() {
-        "made" => wrapped(&made(&evidence.header, &directive.file, name), COLUMNS),
+        "made" => wrapped(&made(evidence, &directive.file, name), COLUMNS),
         "say" => wrapped(&directive.text(evidence)?, SENTENCE_COLUMNS),
         "table" => directive.table(evidence)?,
         _ => {
@@ -90,18 +91,34 @@ fn write(
     })
 }
 
-/// Says how and where evidence was measured. Of the processor it says the name and the cores.
-fn made(header: &Header, file: &str, name: &str) -> String {
-    let Header { command, commit, processor, device, load, date, .. } = header;
+/// Says how and where evidence was measured, and what of it another time. Of the processor it says
+/// the name and the cores.
+fn made(evidence: &Evidence, file: &str, name: &str) -> String {
+    let Header { command, date, .. } = &evidence.header;
+    let mut text = format!("Measured by `{command}`{}, {date}.", state(&evidence.header));
+    let parts: Vec<(Header, &str)> = evidence
+        .rows
+        .iter()
+        .filter_map(|row| Some((Header::of_part(row)?, row.get("exhibit")?.as_str()?)))
+        .collect();
+    for header in distinct(parts.iter().map(|(header, _)| header)) {
+        let of = |(of, exhibit): &(Header, &str)| (of == header).then(|| (*exhibit).to_owned());
+        let exhibits = distinct(parts.iter().filter_map(of)).join(", ");
+        let Header { date, .. } = header;
+        text.extend([" Measured again", &state(header), ", ", date, ": ", &exhibits, "."]);
+    }
+    text + &format!(" `fibula study page {name}` makes the tables from [{file}]({file}).")
+}
+
+/// Says on what was measured, with which load, and of which commit: what is known of it.
+fn state(header: &Header) -> String {
+    let Header { commit, processor, device, load, .. } = header;
     let processor = processor.splitn(3, ", ").take(2).collect::<Vec<_>>().join(", ");
     let known =
         |before: &str, text: &str| if text.is_empty() { String::new() } else { format!("{before}{text}") };
-    let (processor, commit) = (known(" on ", &processor), known(", commit ", commit));
-    let (device, load) = (known(", ", device), known(", load ", load));
-    format!(
-        "Measured by `{command}`{processor}{device}{load}{commit}, {date}. `fibula study page {name}` makes \
-         the tables from [{file}]({file})."
-    )
+    [(" on ", processor.as_str()), (", ", device), (", load ", load), (", commit ", commit)]
+        .map(|(before, text)| known(before, text))
+        .concat()
 }
 
 /// Breaks a text at spaces.
@@ -156,6 +173,21 @@ mod tests {
         );
         assert!(made.contains("`fibula study page docs/x.md`"), "{made}");
         assert!(made.lines().all(|line| line.chars().count() <= COLUMNS), "{made}");
+    }
+
+    #[test]
+    fn a_page_says_what_was_measured_another_time() {
+        let later =
+            Header { commit: "abc".into(), load: "3".into(), date: "2026-02-02".into(), ..Header::default() };
+        let mut evidence = Evidence::default();
+        let rows = ["Figure 4", "Figure 9", "Table 1"].map(|exhibit| serde_json::json!({"exhibit": exhibit}));
+        evidence.add(rows).unwrap();
+        evidence.part(&later, |row| row["exhibit"] != "Table 1");
+        let made = made(&evidence, "x.jsonl", "x.md");
+        assert!(
+            made.contains(" Measured again, load 3, commit abc, 2026-02-02: Figure 4, Figure 9."),
+            "{made}"
+        );
     }
 
     #[test]

@@ -98,7 +98,7 @@ fn ledger(judged: &[Judged], paper: &str) -> Markup {
                     @for claim in judged.iter().filter(|claim| claim.paper == paper) {
                         tr {
                             td { (claim.place) }
-                            td title=(claim.rule) { (claim.says) }
+                            td title={ "“" (claim.quote) "” " (claim.rule) } { (claim.says) }
                             td {
                                 (claim.verdict.to_string())
                                 @if let Some(differs) = &claim.differs { " (" (differs) ")" }

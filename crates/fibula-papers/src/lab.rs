@@ -3,14 +3,14 @@
 use crate::{Error, Facts, Point, Span};
 use fibula::arch::Level;
 use fibula::engine::{Accesses, Entry, WidthBits};
-use fibula::{Address, Change, Fib, Rib};
+use fibula::{Address, Change, Fib, NextHop, Rib, Route};
 use fibula_engines::parallel::{Model, Order};
 use fibula_io::Source;
-use fibula_io::generate::{NextHopModel, remap};
 use fibula_io::trace::{self, TraceKind};
+use fibula_kit::distinct;
 use fibula_lab::bench::{BenchOptions, BenchRow, Contender, Race, Workload};
 use fibula_lab::study::{ParallelOptions, ParallelRow, study_parallel};
-use fibula_lab::verify::{VerifyOptions, verify};
+use fibula_lab::verify::{ExhaustiveOptions, VerifyOptions, exhaustive, verify};
 
 /// A table and its name.
 #[derive(Clone, Debug)]
@@ -125,6 +125,27 @@ impl Lab {
         Ok(points.collect())
     }
 
+    /// Compares engines' answers for all 2^32 addresses with a flat table of them. Returns for each,
+    /// by the paper's name of it, how many differ.
+    ///
+    /// # Errors
+    /// If an engine refuses the table.
+    pub(crate) fn differing_of_all(
+        &self,
+        table: &Named<u32>,
+        engines: &[(&str, &str)],
+    ) -> Result<Vec<Point>, Error> {
+        let mut points = Vec::new();
+        for (name, engine) in distinct(engines.iter()) {
+            let options = ExhaustiveOptions::default();
+            let row = exhaustive(self.engines, engine, &table.rib, &[], &options, &|_| {})?;
+            let wrong = row.map_err(|refusal| Error::none(refusal.to_string()))?.mismatches;
+            let point = Point::new(*name, "all 2^32 addresses", "answers", wrong as f64);
+            points.push(point.on(&Facts::of(table)));
+        }
+        Ok(points)
+    }
+
     /// Returns the number of addresses of real traffic; 0 where none was given.
     ///
     /// # Errors
@@ -215,14 +236,22 @@ impl Lab {
     }
 }
 
-/// Returns a table with at most that many next hops: its own, or made ones, neighbours alike,
-/// where it has more. A figure that depends on the width of next hops then has the paper's.
+/// Returns a table with at most that many next hops, which decide how wide entries are: its own, or
+/// its own folded by the remainder, where it has more. Neighbours alike stay alike, so what merges
+/// in the table merges in the folded one.
 pub(crate) fn narrow<A: Address>(table: &Named<A>, most: u32) -> Named<A> {
-    let mut table = table.clone();
-    if table.rib.max_next_hop().0 > most {
-        table.rib = remap(&table.rib, NextHopModel::Near(most), 1, 1);
-    }
-    table
+    let Named { name, rib } = table;
+    let rib = if rib.max_next_hop().0 > most {
+        rib.iter().map(|route| Route { next_hop: folded(route.next_hop, most), ..route }).collect()
+    } else {
+        rib.clone()
+    };
+    Named { name: name.clone(), rib }
+}
+
+/// Returns the next hop of 1 to `most` that stands for one of any number.
+pub(crate) fn folded(NextHop(next_hop): NextHop, most: u32) -> NextHop {
+    NextHop((next_hop.max(1) - 1) % most + 1)
 }
 
 /// The elements that lookups read.

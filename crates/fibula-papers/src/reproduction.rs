@@ -128,7 +128,7 @@ pub fn evidence(reproductions: &[Reproduction], paper: Option<&str>) -> Result<E
 }
 
 /// Makes the exhibits of a paper again, and hands each to `each` when it is done. `begin` is told
-/// of each before it starts. An exhibit that lacks what it is made from is handed on without values
+/// of each before it starts, and says whether it is wanted. An exhibit that lacks what it is made from is handed on without values
 /// and with that reason.
 ///
 /// # Errors
@@ -136,11 +136,13 @@ pub fn evidence(reproductions: &[Reproduction], paper: Option<&str>) -> Result<E
 pub fn reproduce<E: From<Error>>(
     paper: &'static Paper,
     lab: &Lab,
-    mut begin: impl FnMut(&Exhibit),
+    mut begin: impl FnMut(&Exhibit) -> bool,
     mut each: impl FnMut(Reproduction) -> Result<(), E>,
 ) -> Result<(), E> {
     for exhibit in paper.exhibits {
-        begin(exhibit);
+        if !begin(exhibit) {
+            continue;
+        }
         let start = Instant::now();
         let finding = (exhibit.reproduce)(lab).or_else(|error| error.lacking().ok_or(error))?;
         each(Reproduction { paper, exhibit, finding, took: start.elapsed() })?;

@@ -27,7 +27,7 @@ fn reproductions(
             all.push(reproduction);
             Ok(())
         };
-        reproduce(paper, &lab, |_| {}, each).unwrap();
+        reproduce(paper, &lab, |_| true, each).unwrap();
     }
     all
 }

@@ -2,11 +2,12 @@
 
 use super::simulation::Simulated;
 use super::synthesis::{Device, Routed};
-use crate::run::root;
+use crate::run::{output, root};
 use anyhow::{Context, Result};
 use fibula_kit::{Error, Evidence, Header, Row, fill};
 use serde_json::json;
 use std::path::Path;
+use std::process::Command;
 
 /// The bits of a prefix in the Bloom filters of PBF (the paper, section 6.2).
 const PBF_BITS: f64 = 18.755;
@@ -23,7 +24,10 @@ pub(super) fn write(
     routed: &[Routed],
     larger: &str,
 ) -> Result<()> {
-    let header = Header::here("hdl", "cargo xtask hdl".into(), String::new());
+    // What is simulated is the tree's own, of the commit that it has.
+    let mut git = Command::new("git");
+    let commit = output(git.args(["describe", "--always", "--dirty", "--exclude=*"]).current_dir(root()))?;
+    let header = Header::here("hdl", "cargo xtask hdl".into(), commit.trim(), String::new());
     let mut evidence = Evidence { header, rows: Vec::new() };
     for run in simulated {
         let [_, changes, words, routes, bits] = run.module.numbers[..] else { continue };

@@ -91,7 +91,7 @@ pub(super) struct Of<'r> {
 }
 
 /// Units of time: rates, durations, and ratios of them.
-const OF_TIME: [&str; 20] = [
+const OF_TIME: [&str; 21] = [
     "Mlps",
     "Mlps, all threads",
     "Mlps, the table's own answers",
@@ -101,6 +101,7 @@ const OF_TIME: [&str; 20] = [
     "ns, batches",
     "ns, one after the other",
     "ns saved",
+    "ns a load",
     "us",
     "ms",
     "ms a buffer",

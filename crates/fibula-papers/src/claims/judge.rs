@@ -5,7 +5,8 @@ use super::measured::Measured;
 use super::rule::{Quantifier, Rule, Scale, Test};
 use super::{Claim, Judged, Ledger, Verdict};
 use crate::{Error, PAPERS, Span};
-use fibula_kit::{Evidence, Header, distinct};
+use fibula_kit::{Evidence, Header, Row, distinct};
+use serde_json::Value;
 
 /// The relative distance that rounding of binary fractions makes.
 const ROUNDING: f64 = 1e-9;
@@ -17,29 +18,13 @@ const ROUNDING: f64 = 1e-9;
 /// If no evidence has rows of a paper, if two have different rows of one exhibit, or if a ledger is
 /// malformed.
 pub fn judge_all(evidence: &[Evidence]) -> Result<Vec<Judged>, Error> {
-    let rows: Vec<Measured<'_>> = evidence.iter().flat_map(measured).collect();
+    let parts: Vec<Parts<'_>> = evidence.iter().map(Parts::of).collect();
+    let rows: Vec<Measured<'_>> = parts.iter().flat_map(measured).collect();
     let mut all = Vec::new();
     for paper in PAPERS {
-        let mut mine: Vec<Measured<'_>> =
-            rows.iter().filter(|row| row.text("paper") == paper.name).copied().collect();
-        let exhibits = distinct(mine.iter().map(|row| row.text("exhibit")));
-        for exhibit in &exhibits {
-            let first = mine.iter().find(|row| row.text("exhibit") == *exhibit).map(|row| row.header);
-            let of = |header| mine.iter().filter(move |row| row.is_in(exhibit, header)).map(|row| row.row);
-            if let Some(other) = mine.iter().find(|row| {
-                row.text("exhibit") == *exhibit && first.is_some_and(|first| !of(first).eq(of(row.header)))
-            }) {
-                let (commit, date) = (&other.header.commit, &other.header.date);
-                return Err(Error::wrong(format!(
-                    "{}, {exhibit}: two files have different rows of it, one of commit {commit}, {date}",
-                    paper.name
-                )));
-            }
-            mine.retain(|row| {
-                row.text("exhibit") != *exhibit || first.is_some_and(|first| std::ptr::eq(first, row.header))
-            });
-        }
-        if exhibits.is_empty() {
+        let mine = rows.iter().filter(|row| row.text("paper") == paper.name);
+        let mut mine = once(paper.name, mine.copied())?;
+        if mine.is_empty() {
             continue;
         }
         mine.retain(Measured::decides);
@@ -52,9 +37,59 @@ pub fn judge_all(evidence: &[Evidence]) -> Result<Vec<Judged>, Error> {
     Ok(all)
 }
 
+/// Returns the rows of each exhibit once, of the first file that has them.
+fn once<'r>(paper: &str, rows: impl Iterator<Item = Measured<'r>>) -> Result<Vec<Measured<'r>>, Error> {
+    let mut files: Vec<(&str, &Header, Vec<Measured<'r>>)> = Vec::new();
+    for row in rows {
+        let (exhibit, header) = (row.text("exhibit"), row.header);
+        match files.iter_mut().find(|file| file.0 == exhibit && std::ptr::eq(file.1, header)) {
+            Some(file) => file.2.push(row),
+            None => files.push((exhibit, header, vec![row])),
+        }
+    }
+    let mut first: Vec<(&str, Vec<Measured<'r>>)> = Vec::new();
+    for (exhibit, Header { commit, date, .. }, rows) in files {
+        let is_same =
+            |known: &[Measured<'_>]| known.iter().map(|row| row.row).eq(rows.iter().map(|row| row.row));
+        match first.iter().find(|(known, _)| *known == exhibit) {
+            None => first.push((exhibit, rows)),
+            Some((_, known)) if is_same(known) => {}
+            Some(_) => {
+                return Err(Error::wrong(format!(
+                    "{paper}, {exhibit}: two files have different rows of it, one of commit {commit}, {date}"
+                )));
+            }
+        }
+    }
+    Ok(first.into_iter().flat_map(|(_, rows)| rows).collect())
+}
+
+/// Evidence, and the headers of exhibits that were measured another time than the rest.
+struct Parts<'e> {
+    evidence: &'e Evidence,
+    headers: Vec<([Option<&'e Value>; 2], Header)>,
+}
+
+impl<'e> Parts<'e> {
+    fn of(evidence: &'e Evidence) -> Self {
+        let headers = evidence.rows.iter().filter_map(|row| Some((exhibit(row), Header::of_part(row)?)));
+        Self { evidence, headers: headers.collect() }
+    }
+
+    fn header(&self, row: &Row) -> &Header {
+        let part = self.headers.iter().find(|(of, _)| *of == exhibit(row));
+        part.map_or(&self.evidence.header, |(_, header)| header)
+    }
+}
+
+/// Returns the paper and the exhibit of a row.
+fn exhibit(row: &Row) -> [Option<&Value>; 2] {
+    ["paper", "exhibit"].map(|key| row.get(key))
+}
+
 /// Returns the rows of exhibits; verdicts on them are none.
-fn measured(evidence: &Evidence) -> impl Iterator<Item = Measured<'_>> {
-    evidence.rows.iter().filter_map(|row| Measured::of(row, &evidence.header))
+fn measured<'p>(parts: &'p Parts<'_>) -> impl Iterator<Item = Measured<'p>> {
+    parts.evidence.rows.iter().filter_map(|row| Measured::of(row, parts.header(row)))
 }
 
 /// What a row says: it holds, it fails, or its spread reaches over the bound.
@@ -178,13 +213,15 @@ fn shape(test: &Test, mut values: Vec<Span>) -> Says {
 }
 
 fn judged(ledger: &Ledger, claim: &Claim, all: &[Measured<'_>]) -> Judged {
-    let Claim { number, place, says, written, reason, .. } = *claim;
+    let Claim { number, place, quote, says, written, reason, .. } = *claim;
     let blank = Judged {
         paper: ledger.paper,
         claim: number,
         place,
+        quote,
         says,
         rule: written,
+        by_far: claim.rule.as_ref().is_some_and(|rule| rule.by_far),
         exhibit: None,
         measured: None,
         low: None,

@@ -25,10 +25,6 @@ impl<'r> Measured<'r> {
         Some(Self { row, header, value: span, paper: number("paper_value") })
     }
 
-    pub(super) fn is_in(&self, exhibit: &str, header: &Header) -> bool {
-        self.text("exhibit") == exhibit && std::ptr::eq(self.header, header)
-    }
-
     pub(super) fn text(&self, key: &str) -> &'r str {
         self.row.get(key).and_then(Value::as_str).unwrap_or_default()
     }

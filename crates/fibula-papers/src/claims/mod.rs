@@ -1,7 +1,7 @@
 //! The ledger: what the papers claim, and what the rows of their exhibits say of it.
 //!
-//! A claim is a line of `claims/PAPER.tsv`: where the paper says it, what it says, of which
-//! [inputs], how it is tested (a [rule] over the rows of the exhibits) and why it may not be testable
+//! A claim is a line of `claims/PAPER.tsv`: where the paper says it, in which words, what
+//! it says, of which [inputs], how it is tested (a [rule] over the rows of the exhibits) and why it may not be testable
 //! here. The first lines name the paper's own tables and machine, and the conditions that a row's
 //! table must meet where a rule has none of its own, so that a small table decides nothing.
 //!
@@ -28,7 +28,9 @@ struct Claim {
     number: usize,
     /// The section, table or figure, or `abstract`.
     place: &'static str,
-    /// What the paper says, with its numbers.
+    /// Words of the paper, by which the claim is found.
+    quote: &'static str,
+    /// What it says, with its numbers.
     says: &'static str,
     /// What it says it of.
     inputs: Inputs,
@@ -86,14 +88,15 @@ impl Ledger {
 impl Claim {
     fn parse(line: &'static str, number: usize, defaults: &[Condition]) -> Result<Self, String> {
         let fields: Vec<&str> = line.split('\t').collect();
-        let (&[place, says, inputs, written], reason) =
-            fields.split_first_chunk::<4>().ok_or("expected place, claim, what it is of, and a rule")?;
+        let (&[place, quote, says, inputs, written], reason) = fields
+            .split_first_chunk::<5>()
+            .ok_or("expected place, quote, claim, what it is of, and a rule")?;
         let reason = reason.first().copied().unwrap_or_default();
-        if says.is_empty() || (written == "-" && reason.is_empty()) {
-            return Err("expected place, claim, what it is of, and a rule or a reason".into());
+        if quote.is_empty() || says.is_empty() || (written == "-" && reason.is_empty()) {
+            return Err("expected place, quote, claim, what it is of, and a rule or a reason".into());
         }
         let rule = (written != "-").then(|| Rule::parse(written, defaults)).transpose()?;
-        Ok(Self { number, place, says, inputs: Inputs::parse(inputs)?, written, rule, reason })
+        Ok(Self { number, place, quote, says, inputs: Inputs::parse(inputs)?, written, rule, reason })
     }
 }
 

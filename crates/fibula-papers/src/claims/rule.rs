@@ -1,7 +1,7 @@
 //! [`Rule`]: how a claim is tested.
 //!
 //! ```text
-//! EXHIBIT: SERIES @ POSITION [UNIT] TEST [QUANTIFIER] [quietly] [where CONDITION, ...]
+//! EXHIBIT: SERIES @ POSITION [UNIT] TEST [QUANTIFIER] [by far] [quietly] [where CONDITION, ...]
 //! ```
 //! `*` in a name stands for any text, and `A|B` for one of two names. Tests are:
 //!
@@ -15,7 +15,8 @@
 //!
 //! Every row decides by itself, and all must hold. Other quantifiers are `for most`, more rows than
 //! not; `for some`, one row; and `on average`, the mean of the rows, or of their ratios to what they
-//! are compared with. What several threads do, or what was not measured in turns, is judged only
+//! are compared with. A rule `by far` holds by more than three times, so that it tells little; a
+//! test makes every other one fail by rows that are up to three times off. What several threads do, or what was not measured in turns, is judged only
 //! `quietly`: where the machine's load was at most its cores. Conditions compare `routes` and
 //! `next_hops` of the row's table, and `traffic`, the addresses of real traffic behind it; `any` is
 //! none.
@@ -137,6 +138,7 @@ pub(super) struct Rule {
     pub(super) rows: Selector,
     pub(super) test: Test,
     pub(super) quantifier: Quantifier,
+    pub(super) by_far: bool,
     pub(super) quietly: bool,
     pub(super) conditions: Vec<Condition>,
 }
@@ -149,6 +151,7 @@ impl Rule {
             None => (text, defaults.to_vec()),
         };
         let (text, quietly) = text.strip_suffix(" quietly").map_or((text, false), |text| (text, true));
+        let (text, by_far) = text.strip_suffix(" by far").map_or((text, false), |text| (text, true));
         let (text, quantifier) = Quantifier::split(text);
         let parts = || {
             let (exhibit, rest) = text.split_once(": ")?;
@@ -171,7 +174,7 @@ impl Rule {
         if of_series && quantifier == Quantifier::OnAverage {
             return Err("a series has no average".into());
         }
-        Ok(Self { rows, test, quantifier, quietly, conditions })
+        Ok(Self { rows, test, quantifier, by_far, quietly, conditions })
     }
 }
 

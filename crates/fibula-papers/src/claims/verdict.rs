@@ -66,10 +66,14 @@ pub struct Judged {
     pub claim: usize,
     /// Where the paper says it.
     pub place: &'static str,
+    /// Words of the paper, by which the claim is found.
+    pub quote: &'static str,
     /// What it says.
     pub says: &'static str,
     /// How it is tested.
     pub rule: &'static str,
+    /// Whether it holds by more than three times, so that it tells little.
+    pub by_far: bool,
     /// The exhibit of the rows, where there are some.
     pub exhibit: Option<String>,
     /// The median of the rows' values, or of their ratios to the rows that they are compared with.

@@ -148,7 +148,7 @@ pub(super) fn table_1(lab: &Lab) -> Result<Finding, Error> {
         )
         .note("The other rows set a table of this run beside the paper's LINX snapshot of April 2012, each for a prefix of its own.")
         .note("Building takes a small part of the paper's time, more than the clock explains: the paper searches its radix tree for each chunk, and here one walk over the routes in order of address gives all ranges.")
-        .note(format!("A table with more next hops than the paper's {NEXT_HOPS} gets that number of made ones, alike among neighbours. With more, ranges that the paper stores as short would be long."))
+        .note(format!("Next hops above the paper's {NEXT_HOPS} are folded by the remainder. With more, ranges that the paper stores as short would be long."))
         .note("With one range table each chunk begins a word of four bytes, so an odd number of short ranges leaves half a word.")
         .note(format!("Layouts: {}.", layouts.join("; "))))
 }

@@ -2,9 +2,10 @@
 
 use super::NEXT_HOPS;
 use super::memory::AS_PRINTED;
+use crate::lab::folded;
 use crate::{Error, Finding, Lab, Plot, Point};
 use fibula::engine::{Config, Cost};
-use fibula::{Applied, Change, Fib, NextHop, Route};
+use fibula::{Applied, Change, Fib, Route};
 use fibula_io::generate::updates;
 
 /// The updates of a series, over which the paper takes the mean.
@@ -64,8 +65,8 @@ pub(super) fn figure_11(lab: &Lab) -> Result<Finding, Error> {
 /// Returns a change with a next hop of at most `most`.
 fn within(change: Change<u32>, most: u32) -> Change<u32> {
     match change {
-        Change::Announce(Route { prefix, next_hop: NextHop(next_hop) }) => {
-            Change::Announce(Route { prefix, next_hop: NextHop((next_hop.max(1) - 1) % most + 1) })
+        Change::Announce(Route { prefix, next_hop }) => {
+            Change::Announce(Route { prefix, next_hop: folded(next_hop, most) })
         }
         withdrawal @ Change::Withdraw(_) => withdrawal,
     }

@@ -16,9 +16,6 @@ const ADDRESSES: usize = 64;
 /// The numbers of cores of Figures 6 and 7.
 const CORES: [usize; 5] = [1, 2, 4, 8, 16];
 
-/// The bits of a packet of 64 bytes, without preamble and gap: as the paper reckons.
-const PACKET_BITS: f64 = 512.0;
-
 /// The controllers and dispatchers of the paper's estimate, its lookup cores, and all cores.
 const ESTIMATE: (usize, usize, usize) = (2, 16, 18);
 const ESTIMATED_MLPS: f64 = 60.0;
@@ -98,8 +95,6 @@ pub(super) fn behind_a_dispatcher(
             points.push(Point::model(&series, at, "of linear", one / cycles / cores as f64));
         }
         if name == DIR.0 {
-            let gigabits = CLOCK / run_to_completion(8, 1, &reads) * PACKET_BITS / 1e9;
-            points.push(Point::model(&series, "Gbit/s with 8", "Gbit/s", gigabits).beside(20.0));
             let (dispatchers, cores, all) = ESTIMATE;
             let mlps = CLOCK / run_to_completion(cores, dispatchers, &reads) / 1e6;
             let estimate =

@@ -20,6 +20,11 @@ const FITTED: (&str, u32) = ("1-SRAM", 8);
 const BUSY: [(&str, u32, f64); 4] =
     [("1-SRAM", 4, 92.64), ("1-SRAM", 8, 99.98), ("Hybrid-1", 4, 87.75), ("Hybrid-2", 4, 96.0)];
 
+/// What section 5.5 says of four channels at the line rate, and the fewest microengines that reach
+/// it, whose share is taken in proportion.
+const LINE_BUSY: f64 = 15.0;
+const AT_LINE_RATE: (&str, u32) = ("4-SRAM", 3);
+
 /// The bytes of the least burst of DRAM, in which an ExtraNHIA or an entry of Hash16 comes.
 const BURST: f64 = 16.0;
 
@@ -69,6 +74,10 @@ pub(super) fn table_4() -> Vec<Point> {
             let told = BUSY.iter().find(|told| (told.0, told.1) == (allocation, count)).map(|told| told.2);
             let busy = Point::model(&series, microengines(count), "% busy", f64::max(channel, bus));
             points.push(busy.beside_any(told));
+            if (allocation, count) == AT_LINE_RATE {
+                let share = f64::max(channel, bus) * LINE_RATE / mlps;
+                points.push(Point::model(&series, "at the line rate", "% busy", share).beside(LINE_BUSY));
+            }
         }
     }
     points

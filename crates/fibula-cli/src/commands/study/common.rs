@@ -86,7 +86,8 @@ pub(super) fn write_evidence(
 
 /// Returns how and where this process measures.
 pub(super) fn header(study: &str) -> Header {
-    Header::here(study, command(std::env::args().skip(1)), Machine::here().to_string())
+    let command = command(std::env::args().skip(1));
+    Header::here(study, command, env!("FIBULA_COMMIT"), Machine::here().to_string())
 }
 
 /// Returns the command that measures again: files without their folders, and without `-o`.

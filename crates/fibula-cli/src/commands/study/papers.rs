@@ -7,10 +7,10 @@ use crate::output::Output;
 use crate::reading::Reading;
 use crate::registry;
 use crate::writing::write_text;
-use anyhow::Context;
+use anyhow::{Context, bail};
 use clap::Args;
 use fibula_io::Source;
-use fibula_kit::{Evidence, Header, distinct};
+use fibula_kit::{Evidence, Header, Row, distinct};
 use fibula_papers::{
     Judged, Lab, Named, Options, PAPERS, Paper, Reproduction, Tally, Verdict as Verdicts, agreements,
     evidence, html, judge_all, reproduce, tallies,
@@ -43,6 +43,10 @@ pub(crate) struct Arguments {
     /// Makes the papers' own tables and buffers smaller by this factor: a quick look
     #[arg(long, default_value_t = 1, value_name = "FACTOR", value_parser = clap::value_parser!(u16).range(1..=1000))]
     smaller: u16,
+    /// Make only this exhibit again, as `Figure 4`; several are given one by one. In a file of
+    /// evidence that is there, and in a folder's, it takes the place of what was measured before
+    #[arg(long, value_name = "EXHIBIT")]
+    exhibit: Vec<String>,
     /// Write all rows to this file, if its name ends in .jsonl; else to this folder, with a report
     /// (one HTML file, with plots)
     #[arg(short, long, value_name = "PATH")]
@@ -88,6 +92,12 @@ impl Arguments {
             smaller: self.smaller.into(),
             ..Options::default()
         };
+        let is_known =
+            |name: &str| papers.iter().any(|paper| paper.exhibits.iter().any(|one| one.id == name));
+        if let Some(unknown) = self.exhibit.iter().find(|name| !is_known(name)) {
+            let known = papers.iter().flat_map(|paper| paper.exhibits).map(|exhibit| exhibit.id);
+            bail!("no exhibit {unknown:?}: expected {}", known.collect::<Vec<_>>().join(", "));
+        }
         let lab = Lab { engines: registry::engines(), ipv4, ipv6, options };
         let mut printer = output.printer();
         let mut done: Vec<Reproduction> = Vec::new();
@@ -96,6 +106,7 @@ impl Arguments {
             let begin = |exhibit: &fibula_papers::Exhibit| {
                 bar.set_message(format!("{}, {}: {}", paper.name, exhibit.id, exhibit.title));
                 bar.tick();
+                self.exhibit.is_empty() || self.exhibit.iter().any(|one| one == exhibit.id)
             };
             reproduce(paper, &lab, begin, |reproduction| -> anyhow::Result<()> {
                 reproduction.rows().try_for_each(|row| printer.row(&row))?;
@@ -119,12 +130,17 @@ impl Arguments {
         tell_tallies(&judged);
         let Some(path) = &self.output else { return Ok(()) };
         if path.extension().is_some_and(|extension| extension == "jsonl") {
-            return write(path, &all);
+            return write(path, &self.among(path, all)?);
         }
         std::fs::create_dir_all(path).with_context(|| format!("{}: cannot be made", path.display()))?;
         for paper in distinct(done.iter().map(|each| each.paper.name)) {
             let evidence = Evidence { header: all.header.clone(), ..evidence(done, Some(paper))? };
-            write(&path.join(format!("{paper}.jsonl")), &evidence)?;
+            let path = path.join(format!("{paper}.jsonl"));
+            write(&path, &self.among(&path, evidence)?)?;
+        }
+        if !self.exhibit.is_empty() {
+            tell(format_args!("the verdicts are those of a part: `fibula study claims` judges all"));
+            return Ok(());
         }
         only_verdicts(&mut all, &judged)?;
         write(&path.join("claims.jsonl"), &all)?;
@@ -134,6 +150,27 @@ impl Arguments {
         write_text(&path, |out| out.write_all(report.as_bytes()))?;
         tell(format_args!("wrote {}", path.display()));
         Ok(())
+    }
+
+    /// Returns evidence, or, if only some exhibits were made again, what a file has of the others
+    /// with these in their places.
+    fn among(&self, path: &Path, new: Evidence) -> anyhow::Result<Evidence> {
+        if self.exhibit.is_empty() || !path.exists() {
+            return Ok(new);
+        }
+        let name = path.display();
+        let text = std::fs::read_to_string(path).with_context(|| format!("{name}: cannot be read"))?;
+        let mut all = Evidence::read(&text).with_context(|| name.to_string())?;
+        let mut new = new;
+        let header = std::mem::take(&mut new.header);
+        new.part(&header, |row| row.contains_key("title"));
+        let of = |row: &Row| ["paper", "exhibit"].map(|key| row.get(key).cloned());
+        for exhibit in distinct(new.rows.iter().map(of)) {
+            let at = all.rows.iter().position(|row| of(row) == exhibit).unwrap_or(all.rows.len());
+            all.rows.retain(|row| of(row) != exhibit);
+            all.rows.splice(at..at, new.rows.iter().filter(|row| of(row) == exhibit).cloned());
+        }
+        Ok(all)
     }
 }
 

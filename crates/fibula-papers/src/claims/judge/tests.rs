@@ -3,7 +3,7 @@
 use super::*;
 use crate::claims::inputs::{Inputs, Own};
 use crate::claims::rule::{Condition, Pattern};
-use serde_json::{Value, json};
+use serde_json::json;
 
 fn row(series: &str, at: &str, ours: f64, routes: u32) -> Value {
     json!({"paper": "p", "exhibit": "Figure 1", "series": series, "at": at, "unit": "Mlps", "ours": ours,
@@ -14,11 +14,12 @@ fn of(said_of: &'static str, rule: &str, rows: &[Value]) -> Judged {
     let mut evidence = Evidence::default();
     evidence.add(rows).unwrap();
     evidence.header = Header { load: "0.5".into(), processor: "a Xeon".into(), ..Header::default() };
-    let values: Vec<_> = measured(&evidence).filter(Measured::decides).collect();
+    let parts = Parts::of(&evidence);
+    let values: Vec<_> = measured(&parts).filter(Measured::decides).collect();
     let defaults = Condition::list("routes >= 1000").unwrap();
     let rule = Some(Rule::parse(rule, &defaults).unwrap());
     let inputs = Inputs::parse(said_of).unwrap();
-    let claim = Claim { number: 1, place: "1", says: "", inputs, written: "", rule, reason: "" };
+    let claim = Claim { number: 1, place: "1", quote: "", says: "", inputs, written: "", rule, reason: "" };
     let own = Own { tables: Pattern::new("own"), machine: "FX" };
     judged(&Ledger { paper: "p", own, claims: Vec::new() }, &claim, &values)
 }
