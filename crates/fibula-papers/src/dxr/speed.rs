@@ -102,7 +102,7 @@ fn by_steps(lab: &Lab, table: &Named<u32>, search: &str, suffix: &str) -> Result
     let count = lab.options.addresses;
     let enough = ENOUGH.min(count / 64);
     let mut by_steps: Vec<Vec<u32>> = Vec::new();
-    for draw in 1..=DRAWS {
+    for draw in 1..=DRAWS.div_ceil(lab.options.smaller as u64) {
         for address in trace::generate(&TraceKind::Random, &table.rib, count, draw)? {
             let steps = dxr.search_steps(address) as usize;
             if by_steps.len() <= steps {
