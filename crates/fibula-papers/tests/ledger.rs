@@ -1,7 +1,7 @@
 //! The ledger on the evidence of this tree.
 
 use fibula_kit::Evidence;
-use fibula_papers::{Judged, PAPERS, judge_all, tallies};
+use fibula_papers::{Judged, PAPERS, Verdict, judge_all, tallies};
 use std::path::{Path, PathBuf};
 
 /// Returns the evidence of the tree, by the files' names without endings.
@@ -46,6 +46,14 @@ fn the_set_of_files_changes_no_tally() {
         let evidence: Vec<Evidence> = all.iter().map(|path| read(path)).collect();
         assert_eq!(tallies(&judge_all(&evidence).unwrap()), expected);
         all.reverse();
+    }
+}
+
+#[test]
+fn what_fails_under_the_papers_conditions_says_why() {
+    for Judged { paper, says, verdict, reason, .. } in judge_all(&papers()).unwrap() {
+        let is_final = matches!(verdict, Verdict::Refuted | Verdict::InconsistentWithinThePaper);
+        assert!(!is_final || reason.is_some(), "{paper}: {says} {verdict} without a reason in the ledger");
     }
 }
 

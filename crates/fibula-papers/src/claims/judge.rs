@@ -278,7 +278,11 @@ fn judged(ledger: &Ledger, claim: &Claim, all: &[Measured<'_>]) -> Judged {
             "the spread of the measurement reaches over the bound".into()
         }
     };
-    let reason = (verdict == Verdict::NotTestableHere).then(why);
+    let reason = match verdict {
+        Verdict::NotTestableHere => Some(why()),
+        Verdict::Refuted | Verdict::InconsistentWithinThePaper => told.reason.clone(),
+        _ => None,
+    };
     Judged { hold, fail, decide: hold + fail, verdict, differs, model, reason, ..told }
 }
 

@@ -38,7 +38,7 @@ struct Claim {
     written: &'static str,
     /// How it is tested.
     rule: Option<Rule>,
-    /// Why it is not testable here, where no row decides.
+    /// Why it is not testable here, where no row decides; or why it fails, where it does in any case.
     reason: &'static str,
 }
 

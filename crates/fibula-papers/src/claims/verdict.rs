@@ -103,7 +103,7 @@ pub struct Judged {
     /// Whether a model of the paper's machine `agrees` with the claim or `fails`; none where the
     /// rows are no model's.
     pub model: Option<&'static str>,
-    /// Why it is not testable here.
+    /// Why it is not testable here, or why it fails under the paper's own conditions.
     pub reason: Option<String>,
 }
 
