@@ -1,4 +1,4 @@
-//! [`judge`]: verdicts from rows.
+//! [`judge_all`]: verdicts from rows.
 
 use super::inputs::Input;
 use super::measured::Measured;
@@ -357,5 +357,7 @@ fn told(rows: &[Measured<'_>], ratios: Vec<Span>, blank: Judged) -> Judged {
     }
 }
 
+#[cfg(test)]
+mod mutations;
 #[cfg(test)]
 mod tests;
