@@ -32,8 +32,8 @@ pub struct Header {
 }
 
 impl Header {
-    /// Returns the header of what this process measures, a program of `commit`: with the load of the
-    /// system and the day.
+    /// Returns the header of what this process measures, a program of `commit`: with the load of
+    /// the system and the day.
     #[must_use]
     pub fn here(study: &str, command: String, commit: &str, processor: String) -> Self {
         let told = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
@@ -94,7 +94,8 @@ impl Evidence {
         Ok(())
     }
 
-    /// Says in the rows for which `is_of` holds that they were measured by another header's command.
+    /// Says in the rows for which `is_of` holds that they were measured by another header's
+    /// command.
     pub fn part(&mut self, header: &Header, is_of: impl Fn(&Row) -> bool) {
         let header = serde_json::to_value(header).unwrap_or_default();
         for row in self.rows.iter_mut().filter(|row| is_of(row)) {

@@ -125,8 +125,8 @@ impl Lab {
         Ok(points.collect())
     }
 
-    /// Compares engines' answers for all 2^32 addresses with a flat table of them. Returns for each,
-    /// by the paper's name of it, how many differ.
+    /// Compares engines' answers for all 2^32 addresses with a flat table of them. Returns for
+    /// each, by the paper's name of it, how many differ.
     ///
     /// # Errors
     /// If an engine refuses the table.

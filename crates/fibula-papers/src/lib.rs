@@ -6,7 +6,8 @@
 //! as rows, and [`html`] writes them as a report with plots.
 //!
 //! An exhibit that has no counterpart here is in the list too, with the reason ([`Coverage`]).
-//! Whether it agrees with the paper is computed: [`judge_all`] tests what the papers claim on the rows.
+//! Whether it agrees with the paper is computed: [`judge_all`] tests what the papers claim on the
+//! rows.
 //!
 //! ```
 //! use fibula_papers::paper;

@@ -128,8 +128,8 @@ pub fn evidence(reproductions: &[Reproduction], paper: Option<&str>) -> Result<E
 }
 
 /// Makes the exhibits of a paper again, and hands each to `each` when it is done. `begin` is told
-/// of each before it starts, and says whether it is wanted. An exhibit that lacks what it is made from is handed on without values
-/// and with that reason.
+/// of each before it starts, and says whether it is wanted. An exhibit that lacks what it is made
+/// from is handed on without values and with that reason.
 ///
 /// # Errors
 /// If an engine gives a wrong answer, or if `each` fails.

@@ -1,12 +1,13 @@
 //! The ledger: what the papers claim, and what the rows of their exhibits say of it.
 //!
 //! A claim is a line of `claims/PAPER.tsv`: where the paper says it, in which words, what
-//! it says, of which [inputs], how it is tested (a [rule] over the rows of the exhibits) and why it may not be testable
-//! here. The first lines name the paper's own tables and machine, and the conditions that a row's
-//! table must meet where a rule has none of its own, so that a small table decides nothing.
+//! it says, of which [inputs], how it is tested (a [rule] over the rows of the exhibits) and why it
+//! may not be testable here. The first lines name the paper's own tables and machine, and the
+//! conditions that a row's table must meet where a rule has none of its own, so that a small table
+//! decides nothing.
 //!
-//! [`judge_all`] reads rows, the JSON lines that a study writes, and never what was measured itself:
-//! the verdicts of evidence that was written before are computed in the same way.
+//! [`judge_all`] reads rows, the JSON lines that a study writes, and never what was measured
+//! itself: the verdicts of evidence that was written before are computed in the same way.
 
 mod inputs;
 mod judge;
@@ -38,7 +39,8 @@ struct Claim {
     written: &'static str,
     /// How it is tested.
     rule: Option<Rule>,
-    /// Why it is not testable here, where no row decides; or why it fails, where it does in any case.
+    /// Why it is not testable here, where no row decides; or why it fails, where it does in any
+    /// case.
     reason: &'static str,
 }
 

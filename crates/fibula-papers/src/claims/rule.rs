@@ -14,12 +14,12 @@
 //! - `told`: the value is told and decides nothing.
 //!
 //! Every row decides by itself, and all must hold. Other quantifiers are `for most`, more rows than
-//! not; `for some`, one row; and `on average`, the mean of the rows, or of their ratios to what they
-//! are compared with. A rule `by far` holds by more than three times, so that it tells little; a
-//! test makes every other one fail by rows that are up to three times off. What several threads do, or what was not measured in turns, is judged only
-//! `quietly`: where the machine's load was at most its cores. Conditions compare `routes` and
-//! `next_hops` of the row's table, and `traffic`, the addresses of real traffic behind it; `any` is
-//! none.
+//! not; `for some`, one row; and `on average`, the mean of the rows, or of their ratios to what
+//! they are compared with. A rule `by far` holds by more than three times, so that it tells little;
+//! a test makes every other one fail by rows that are up to three times off. What several threads
+//! do, or what was not measured in turns, is judged only `quietly`: where the machine's load was at
+//! most its cores. Conditions compare `routes` and `next_hops` of the row's table, and `traffic`,
+//! the addresses of real traffic behind it; `any` is none.
 
 /// A pattern for names.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -177,8 +177,8 @@ pub struct Agreement {
     pub fail: usize,
 }
 
-/// Returns both words on the exhibits of which some rows say what they are ([`About`]), each once and in
-/// the papers' order.
+/// Returns both words on the exhibits of which some rows say what they are ([`About`]), each once
+/// and in the papers' order.
 ///
 /// [`About`]: crate::About
 #[must_use]

@@ -89,7 +89,8 @@ pub(super) fn table_3(lab: &Lab) -> Result<Finding, Error> {
         .note("Random Match draws one of as many paths as the table has prefixes and fills in the host bits at random, so nearly all of a million addresses differ where paths are shorter than /32. The paper's 353,398 are its paths: it drew the host bits of each once."))
 }
 
-/// Measures engines on both traces with large pages, as the paper has them: their names, and the time of a lookup in nanoseconds.
+/// Measures engines on both traces with large pages, as the paper has them: their names, and the
+/// time of a lookup in nanoseconds.
 fn times(lab: &Lab, engines: &[(&str, &str)]) -> Result<Vec<Point>, Error> {
     let table = lab.table()?;
     let huge = |&(_, engine): &(&str, &str)| Contender { pages: Pages::Huge, ..Contender::new(engine) };

@@ -12,8 +12,8 @@ use std::path::PathBuf;
 
 /// Judge the papers' claims by what was measured
 ///
-/// The evidence is what `-o` of the papers' studies writes. Nothing is measured again. Rows of other
-/// studies, and verdicts, are passed over; the order of the files changes nothing.
+/// The evidence is what `-o` of the papers' studies writes. Nothing is measured again. Rows of
+/// other studies, and verdicts, are passed over; the order of the files changes nothing.
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
     /// The evidence: files of JSON lines
