@@ -173,16 +173,17 @@ fn frr() -> Result<()> {
     debian("FRR", &["frr"])
 }
 
-/// The programs that tests give what `fibula table convert` writes, and the one that MRT is
-/// compared with. Elsewhere those tests are skipped.
+/// The programs that tests give what `fibula table convert` writes, and those that what is read of
+/// BGP is compared with. Elsewhere those tests are skipped.
 fn takers() -> Result<()> {
-    const PROGRAMS: [(&str, &str); 6] = [
+    const PROGRAMS: [(&str, &str); 7] = [
         ("nft", "nftables"),
         ("ipset", "ipset"),
         ("iptables-restore", "iptables"),
         ("bird", "bird2"),
         ("mmdblookup", "mmdb-bin"),
         ("bgpdump", "bgpdump"),
+        ("gobgpd", "gobgpd"),
     ];
     let is_missing = |program: &str| !works("sh", &["-c", "command -v \"$0\"", program]);
     let missing: Vec<_> = PROGRAMS.into_iter().filter(|(program, _)| is_missing(program)).collect();

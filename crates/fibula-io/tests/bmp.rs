@@ -1,5 +1,6 @@
 //! Routers that speak BMP, well and badly.
 
+use fibula_io::Kind;
 use fibula_io::mrt::bmp::{LENGTH_MAX, PEERS_MAX, Policy, Session};
 use fibula_io::mrt::{Event, What};
 
@@ -167,7 +168,7 @@ fn the_routers_own_table_is_followed_from_when_on_it_is_told() {
     assert_eq!(told(&bytes, Policy::Own), own);
     let mut session = Session::new(&bytes[..], Policy::default());
     assert_eq!(session.by_ref().count(), own.len());
-    let notes: Vec<&str> = session.report().notes.iter().map(|note| &*note.what).collect();
+    let notes: Vec<&str> = session.report().of(Kind::LeftOut).map(|note| &*note.what).collect();
     assert_eq!(notes, ["route of a peer, beside the router's own table", "route of the Loc-RIB of a VRF"]);
     // Peers are followed alone where that is asked for.
     assert_eq!(told(&bytes, Policy::Pre).len(), 4);
@@ -184,6 +185,23 @@ fn a_peer_of_the_routers_own_as_is_told_by_its_opens() {
         last.speaker.is_internal
     };
     assert_eq!((internal(64_501), internal(64_502)), (Some(true), Some(false)));
+}
+
+#[test]
+fn a_path_as_the_router_would_send_it_is_read_as_it_was_received() {
+    let open = |asn: u16| bgp(1, &[&[4], &asn.to_be_bytes()[..], &[0, 90, 192, 0, 2, 1, 0]].concat());
+    // The path begins with 64500. It is the router's own AS, or the peer's, or another one.
+    let length = |local_as: u16| {
+        let bytes = [up(1, &open(local_as), &open(64_501)), monitoring(1, 0, &update(&[], &[100]))].concat();
+        let mut session = Session::new(&bytes[..], Policy::Pre);
+        let last = session.by_ref().last().unwrap().unwrap();
+        let What::Announce { path, .. } = last.what else { panic!("{last:?}") };
+        let notes = session.report().notes.iter().map(|note| note.what.to_string()).collect::<Vec<_>>();
+        (path.length, path.preference.neighbour, notes.len())
+    };
+    assert_eq!(length(64_500), (0, 0, 1));
+    assert_eq!(length(64_501), (1, 64_500, 0));
+    assert_eq!(length(64_999), (1, 64_500, 0));
 }
 
 #[test]

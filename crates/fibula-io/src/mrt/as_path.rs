@@ -2,7 +2,7 @@
 
 use super::Origin;
 use crate::scan::quoted;
-use bgpkit_parser::models::{AsPathSegment, Asn};
+use bgpkit_parser::models::{self, AsPathSegment, Asn};
 use std::sync::Arc;
 
 /// An AS path (RFC 4271 section 4.3) without its confederations (RFC 5065), which are not counted
@@ -65,6 +65,19 @@ pub(super) fn ends(segments: &[AsPathSegment]) -> (Origin, u32) {
         _ => Origin::Local,
     };
     (origin, neighbour)
+}
+
+/// Returns a path without the AS that it begins with, if that is the sender's.
+pub(super) fn without_sender(path: &models::AsPath, sender: u32) -> Option<models::AsPath> {
+    let (first, rest) = path.segments.split_first()?;
+    let AsPathSegment::AsSequence(numbers) = first else { return None };
+    let (front, behind) = numbers.split_first()?;
+    if front.to_u32() != sender {
+        return None;
+    }
+    let behind = (!behind.is_empty()).then(|| AsPathSegment::AsSequence(behind.into()));
+    let segments: Vec<AsPathSegment> = behind.into_iter().chain(rest.iter().cloned()).collect();
+    Some(models::AsPath::from_segments(segments))
 }
 
 impl AsPath {

@@ -60,29 +60,41 @@ pub(super) fn peers(record: Record) -> Result<Peers, Damage> {
     }
 }
 
-/// Adds the events of a record. Damage in it comes after the events that could be read.
+/// How the paths of a record are read.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Reading {
+    /// Whether they have their details.
+    pub(super) is_detailed: bool,
+    /// The AS of a router that may have put itself in front, as it does where it sends a path on.
+    pub(super) sender: Option<u32>,
+}
+
+/// Adds the events of a record. Damage in it comes after the events that could be read. Returns
+/// whether paths were read without their sender in front.
 pub(super) fn events(
     record: &Record,
     peers: Option<&Peers>,
     lists: Option<&Lists>,
-    is_detailed: bool,
+    reading: Reading,
     out: &mut VecDeque<Result<Event, Damage>>,
-) {
+) -> bool {
     let speaker = Speaker::default();
-    let (offset, time) = (record.offset, record.time);
-    let mut found = Found { offset, time, speaker, is_detailed, multicast: false, out };
+    let (offset, time, multicast, is_sent_on) = (record.offset, record.time, false, false);
+    let mut found = Found { offset, time, reading, is_sent_on, speaker, multicast, out };
     if let Err(what) = decode(record, peers, lists, &mut found) {
         let damage = Damage::byte(found.offset, what);
         found.out.push_back(Err(damage));
     }
+    found.is_sent_on
 }
 
 /// Collects the events of one record.
 struct Found<'a> {
     offset: u64,
     time: Duration,
-    /// Whether paths have their details.
-    is_detailed: bool,
+    reading: Reading,
+    /// Whether a path had its sender in front.
+    is_sent_on: bool,
     /// The attributes of the events that are pushed next.
     speaker: Speaker,
     multicast: bool,
@@ -97,8 +109,8 @@ impl Found<'_> {
 
     /// Returns the path of some attributes. Beside an AS_PATH of numbers of 4 bytes, AS4_PATH is
     /// discarded (RFC 6793 section 4.2.3).
-    fn path(&self, attributes: &Attributes, next_hop: Option<IpAddr>, has_long_numbers: bool) -> Path {
-        let merged;
+    fn path(&mut self, attributes: &Attributes, next_hop: Option<IpAddr>, has_long_numbers: bool) -> Path {
+        let (merged, received);
         let path = match (attributes.as_path(), attributes.as4_path().filter(|_| !has_long_numbers)) {
             (Some(_), Some(_)) => {
                 merged = attributes.effective_as_path();
@@ -106,8 +118,16 @@ impl Found<'_> {
             }
             (path, as4_path) => path.or(as4_path),
         };
+        let path = match self.reading.sender.and_then(|sender| as_path::without_sender(path?, sender)) {
+            Some(path) => {
+                self.is_sent_on = true;
+                received = path;
+                Some(&received)
+            }
+            None => path,
+        };
         let segments = path.map_or(&[][..], |path| &path.segments);
-        let details = self.is_detailed.then(|| {
+        let details = self.reading.is_detailed.then(|| {
             let communities = attributes.iter_communities().map(|community| community.to_string());
             Arc::new(Details { as_path: AsPath::of(segments), communities: communities.collect() })
         });

@@ -267,7 +267,8 @@ fn decode_batch(batch: Vec<Framed>, bytes: usize, is_detailed: bool) -> VecDeque
             match framed {
                 Ok((record, peers, lists)) => {
                     let lists = lists.as_ref().map(|(_, _, lists)| lists);
-                    decode::events(&record, peers.as_deref(), lists, is_detailed, &mut events);
+                    let reading = decode::Reading { is_detailed, sender: None };
+                    decode::events(&record, peers.as_deref(), lists, reading, &mut events);
                 }
                 Err(damage) => events.push_back(Err(damage)),
             }

@@ -269,7 +269,18 @@ impl<R: Read> Session<R> {
         if lists.has_others {
             self.left_out(offset, decode::OTHER_FAMILY);
         }
-        decode::events(&record, None, Some(&lists), false, &mut self.ready);
+        // FRR writes the message that it would send to the peer. No router accepts a path with its
+        // own AS from another one, so that AS was put in front by itself.
+        let is_external = head.kind != LOC_RIB && local_as != head.peer.asn;
+        let sender = Some(local_as).filter(|_| is_external);
+        let reading = decode::Reading { is_detailed: false, sender };
+        if decode::events(&record, None, Some(&lists), reading, &mut self.ready) {
+            self.report.note(
+                Kind::Guessed,
+                "path read without the router's own AS in front",
+                Place::Byte(offset),
+            );
+        }
         Ok(())
     }
 

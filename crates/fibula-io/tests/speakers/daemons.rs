@@ -1,0 +1,281 @@
+//! FRR, BIRD and GoBGP: their configuration, and what they have chosen.
+
+use super::Best;
+use super::network::{Drawn, LOCAL_AS, Network, ROUTER};
+use serde_json::Value;
+use std::fmt::Write as _;
+use std::fs;
+use std::path::PathBuf;
+use std::process::{Child, Command};
+use tempfile::TempDir;
+
+/// The port of the station in the router's namespace.
+pub(crate) const BMP_PORT: u16 = 11_019;
+
+/// A daemon that speaks BGP.
+pub(crate) trait Daemon {
+    /// Starts it in the router's namespace.
+    fn start(&mut self, network: &Network, drawn: &Drawn);
+    /// Returns the number of paths that it has.
+    fn paths(&self, network: &Network) -> usize;
+    /// Returns the next hop of the best route of each prefix.
+    fn best(&self, network: &Network) -> Best;
+}
+
+/// A folder of files, and the process that writes them, which ends when this is dropped.
+#[derive(Debug)]
+struct Running {
+    folder: TempDir,
+    process: Option<Child>,
+}
+
+impl Running {
+    /// Returns `None` where a program is not installed, which is said.
+    fn new(program: &str, argument: &str) -> Option<Self> {
+        if Command::new(program).arg(argument).output().is_err() {
+            println!("skipped: no {program} (`cargo xtask setup` installs it)");
+            return None;
+        }
+        Some(Self { folder: tempfile::tempdir().unwrap(), process: None })
+    }
+
+    fn at(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn start(&mut self, command: &mut Command) {
+        let log = fs::File::create(self.at("log")).unwrap();
+        let process = command.stdout(log.try_clone().unwrap()).stderr(log).spawn();
+        self.process = Some(process.unwrap());
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if let Some(process) = &mut self.process {
+            let _ = process.kill();
+            let _ = process.wait();
+        }
+    }
+}
+
+/// Returns what a command prints.
+fn printed(command: &mut Command) -> Vec<u8> {
+    command.output().unwrap().stdout
+}
+
+/// FRR's `bgpd` alone: every next hop counts as reachable. Of equal paths it takes the oldest
+/// unless it is told to compare identifiers, and pairs in the order in which they came unless
+/// `deterministic-med`.
+#[derive(Debug)]
+pub(crate) struct Frr(Running);
+
+impl Frr {
+    const BGPD: &str = "/usr/lib/frr/bgpd";
+
+    pub(crate) fn new() -> Option<Self> {
+        Running::new(Self::BGPD, "--version").map(Self)
+    }
+
+    pub(crate) fn updates(&self) -> PathBuf {
+        self.0.at("updates.mrt")
+    }
+
+    pub(crate) fn dump(&self) -> PathBuf {
+        self.0.at("rib.mrt")
+    }
+
+    fn json(&self) -> Value {
+        let folder = self.0.folder.path();
+        let mut command = Command::new("vtysh");
+        command.arg("--vty_socket").arg(folder).args(["-c", "show bgp ipv4 unicast json"]);
+        serde_json::from_slice(&printed(&mut command)).unwrap_or_default()
+    }
+}
+
+impl Daemon for Frr {
+    fn start(&mut self, network: &Network, drawn: &Drawn) {
+        let (updates, dump) = (self.updates(), self.dump());
+        let mut lines = vec![
+            format!("router bgp {LOCAL_AS}"),
+            format!("bgp router-id {ROUTER}"),
+            "no bgp ebgp-requires-policy".into(),
+            "bgp bestpath compare-routerid".into(),
+            "bgp deterministic-med".into(),
+        ];
+        for peer in &drawn.peers {
+            lines.push(format!("neighbor {} remote-as {}", peer.address, peer.asn));
+            lines.push(format!("neighbor {} passive", peer.address));
+            // What BMP tells before policy are the routes that are kept for this.
+            lines.push(format!("neighbor {} soft-reconfiguration inbound", peer.address));
+        }
+        lines.extend([
+            "bmp targets station".into(),
+            format!("bmp connect 127.0.0.1 port {BMP_PORT} min-retry 100 max-retry 200"),
+            "bmp monitor ipv4 unicast pre-policy".into(),
+            "exit".into(),
+            "exit".into(),
+            format!("dump bgp all-et {}", updates.display()),
+            format!("dump bgp routes-mrt {} 1", dump.display()),
+        ]);
+        fs::write(self.0.at("conf"), lines.join("\n") + "\n").unwrap();
+        let mut command = network.router_command(Self::BGPD);
+        command.args(["-M", "bmp", "-Z", "-n", "-S", "-p", "179", "-u", "root", "-g", "root", "-f"]);
+        command.arg(self.0.at("conf")).arg("-i").arg(self.0.at("pid"));
+        command.arg("--vty_socket").arg(self.0.folder.path()).arg("-z").arg(self.0.at("zserv.api"));
+        self.0.start(&mut command);
+    }
+
+    fn paths(&self, _: &Network) -> usize {
+        let json = self.json();
+        let routes = json["routes"].as_object();
+        routes.map_or(0, |routes| routes.values().map(|paths| paths.as_array().map_or(0, Vec::len)).sum())
+    }
+
+    fn best(&self, _: &Network) -> Best {
+        let json = self.json();
+        let best = |(prefix, paths): (&String, &Value)| {
+            let best = paths.as_array()?.iter().find(|path| path["bestpath"] == true)?;
+            Some((prefix.clone(), best["nexthops"][0]["ip"].as_str()?.to_owned()))
+        };
+        json["routes"].as_object().unwrap().iter().filter_map(best).collect()
+    }
+}
+
+/// BIRD. It compares pairs in the order in which they came. With `deterministic med`, version
+/// 2.0.12 is left with a path that its own rules do not choose, for some prefixes after a
+/// withdrawal.
+#[derive(Debug)]
+pub(crate) struct Bird(Running);
+
+impl Bird {
+    pub(crate) fn new() -> Option<Self> {
+        Running::new("bird", "--version").map(Self)
+    }
+
+    pub(crate) fn updates(&self) -> PathBuf {
+        self.0.at("updates.mrt")
+    }
+
+    /// Has it dump its table.
+    pub(crate) fn dump(&self, network: &Network) -> PathBuf {
+        let path = self.0.at("rib.mrt");
+        self.ask(network, &format!("mrt dump table master4 to \"{}\"", path.display()));
+        path
+    }
+
+    fn ask(&self, network: &Network, question: &str) -> String {
+        let mut command = network.router_command("birdc");
+        command.arg("-s").arg(self.0.at("ctl")).args(question.split(' '));
+        String::from_utf8(printed(&mut command)).unwrap()
+    }
+}
+
+impl Daemon for Bird {
+    fn start(&mut self, network: &Network, drawn: &Drawn) {
+        let mut text = format!(
+            "router id {ROUTER};\nmrtdump \"{}\";\nprotocol device {{ }}\n",
+            self.updates().display()
+        );
+        for (number, peer) in (1..).zip(&drawn.peers) {
+            writeln!(
+                text,
+                "protocol bgp p{number} {{ local {ROUTER} as {LOCAL_AS}; neighbor {} as {}; direct; passive; \
+                 mrtdump all; ipv4 {{ import all; export none; }}; }}",
+                peer.address, peer.asn
+            )
+            .unwrap();
+        }
+        fs::write(self.0.at("conf"), text).unwrap();
+        let mut command = network.router_command("bird");
+        command.arg("-f").arg("-c").arg(self.0.at("conf")).arg("-s").arg(self.0.at("ctl"));
+        self.0.start(&mut command);
+    }
+
+    fn paths(&self, network: &Network) -> usize {
+        let text = self.ask(network, "show route count");
+        let line = text.lines().find(|line| line.contains("master4"));
+        line.and_then(|line| line.split(' ').next()?.parse().ok()).unwrap_or(0)
+    }
+
+    fn best(&self, network: &Network) -> Best {
+        let text = self.ask(network, "show route primary");
+        let mut prefix = String::new();
+        let mut best = Best::new();
+        for line in text.lines() {
+            let words: Vec<&str> = line.split_whitespace().collect();
+            match words[..] {
+                [first, "unicast", ..] => first.clone_into(&mut prefix),
+                ["via", next_hop, ..] => drop(best.insert(prefix.clone(), next_hop.to_owned())),
+                _ => {}
+            }
+        }
+        best
+    }
+}
+
+/// GoBGP. Of equal paths it takes the oldest unless it is told to compare identifiers.
+#[derive(Debug)]
+pub(crate) struct GoBgp {
+    running: Running,
+    monitors: &'static str,
+}
+
+impl GoBgp {
+    /// `monitors` is the table that it tells the station.
+    pub(crate) fn new(monitors: &'static str) -> Option<Self> {
+        Running::new("gobgpd", "--version").map(|running| Self { running, monitors })
+    }
+
+    pub(crate) fn updates(&self) -> PathBuf {
+        self.running.at("updates.mrt")
+    }
+
+    fn json(network: &Network) -> Value {
+        let mut command = network.router_command("gobgp");
+        serde_json::from_slice(&printed(command.args(["global", "rib", "-j"]))).unwrap_or_default()
+    }
+}
+
+impl Daemon for GoBgp {
+    fn start(&mut self, network: &Network, drawn: &Drawn) {
+        let mut text = format!(
+            "[global.config]\nas = {LOCAL_AS}\nrouter-id = \"{ROUTER}\"\nport = 179\n\
+             [global.route-selection-options.config]\nexternal-compare-router-id = true\n\
+             [[bmp-servers]]\n[bmp-servers.config]\naddress = \"127.0.0.1\"\nport = {BMP_PORT}\n\
+             route-monitoring-policy = \"{}\"\n\
+             [[mrt-dump]]\n[mrt-dump.config]\ndump-type = \"updates\"\nrotation-interval = 86400\nfile-name = \"{}\"\n",
+            self.monitors,
+            self.updates().display()
+        );
+        for peer in &drawn.peers {
+            writeln!(
+                text,
+                "[[neighbors]]\n[neighbors.config]\nneighbor-address = \"{}\"\npeer-as = {}\n\
+                 [neighbors.transport.config]\npassive-mode = true",
+                peer.address, peer.asn
+            )
+            .unwrap();
+        }
+        fs::write(self.running.at("conf"), text).unwrap();
+        let mut command = network.router_command("gobgpd");
+        command.arg("-f").arg(self.running.at("conf"));
+        self.running.start(&mut command);
+    }
+
+    fn paths(&self, network: &Network) -> usize {
+        let json = Self::json(network);
+        let routes = json.as_object();
+        routes.map_or(0, |routes| routes.values().map(|paths| paths.as_array().map_or(0, Vec::len)).sum())
+    }
+
+    fn best(&self, network: &Network) -> Best {
+        let json = Self::json(network);
+        let best = |(prefix, paths): (&String, &Value)| {
+            let best = paths.as_array()?.iter().find(|path| path["best"] == true)?;
+            let next_hop = best["attrs"].as_array()?.iter().find_map(|it| it["nexthop"].as_str())?;
+            Some((prefix.clone(), next_hop.to_owned()))
+        };
+        json.as_object().unwrap().iter().filter_map(best).collect()
+    }
+}
