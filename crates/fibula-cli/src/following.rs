@@ -30,6 +30,10 @@ impl Listener for Shared {
         Ok(self.lock().play(router.unwrap_or_default(), event, |_, _| {}).err())
     }
 
+    fn lose(&mut self, router: &str) -> usize {
+        self.lock().lose(router)
+    }
+
     fn forget(&mut self, router: &str) -> usize {
         self.lock().forget(router)
     }

@@ -12,7 +12,7 @@
 
 mod feeds;
 
-use feeds::{message, monitoring};
+use feeds::{end_of_rib, message, monitoring};
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpStream;
@@ -114,15 +114,24 @@ fn files_are_applied_before_the_first_answer_and_a_pipe_beside_them() {
 #[test]
 fn a_router_answers_by_what_it_believes() {
     let mut asked = Asked::new(&["bmp:127.0.0.1:0"]);
-    let (address, _told) = asked.station();
+    let (address, mut lines) = asked.station();
     assert_eq!(asked.ask("10.1.2.3 127.0.0.1"), "-\t-");
     assert_eq!(asked.ask("10.1.2.3"), "?\t?");
-    let mut router = TcpStream::connect(address).unwrap();
+    let mut router = TcpStream::connect(&address).unwrap();
     router.write_all(&monitoring()).unwrap();
     asked.until("198.51.100.7 127.0.0.1", "198.51.100.0/24\t203.0.113.1");
     assert_eq!(asked.ask("198.51.100.7 ::ffff:127.0.0.1"), "198.51.100.0/24\t203.0.113.1");
     assert_eq!(asked.ask("198.51.100.7 127.0.0.2"), "-\t-");
+    // What it has told stays until it has told all that it has.
     drop(router);
+    let mut told = String::new();
+    while !told.contains("has gone: its 1 prefixes are stale") {
+        told.clear();
+        assert_ne!(lines.read_line(&mut told).unwrap(), 0);
+    }
+    assert_eq!(asked.ask("198.51.100.7 127.0.0.1"), "198.51.100.0/24\t203.0.113.1");
+    let mut router = TcpStream::connect(address).unwrap();
+    router.write_all(&end_of_rib()).unwrap();
     asked.until("198.51.100.7 127.0.0.1", "-\t-");
     assert_eq!(asked.end().0, Some(1));
 }

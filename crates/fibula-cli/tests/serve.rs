@@ -6,7 +6,7 @@
 mod daemons;
 mod feeds;
 
-use feeds::{message, monitoring};
+use feeds::{end_of_rib, message, monitoring};
 use rustix::process::{Pid, Resource, Rlimit, Signal, getrlimit, kill_process, setrlimit};
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -129,13 +129,22 @@ fn feeds_are_tables_that_change() {
     writer.write_all(b"{\"type\":7}\n").unwrap();
     until(&service, "/healthz", "no message of RIS Live");
     until(&service, "/v1/tables", "no message of RIS Live");
-    // A router, whose table goes with it.
-    let mut router = TcpStream::connect(address).unwrap();
-    router.write_all(&monitoring()).unwrap();
+    // A router, whose table is stale without it, until it has told its routes again.
     let question = "/v1/lookup?table=127.0.0.1&addr=198.51.100.7";
-    until(&service, question, r#""prefix":"198.51.100.0/24","next_hop":"203.0.113.1""#);
-    drop(router);
-    until(&service, question, "no table");
+    let route = r#""prefix":"198.51.100.0/24","next_hop":"203.0.113.1""#;
+    for routes in [monitoring(), [monitoring(), end_of_rib()].concat()] {
+        let mut router = TcpStream::connect(address).unwrap();
+        router.write_all(&routes).unwrap();
+        until(&service, question, route);
+        until(&service, "/healthz", r#""errors":{"mine":"#);
+        drop(router);
+        until(&service, "/healthz", r#""errors":{"127.0.0.1":{"state":"stale""#);
+        until(&service, question, route);
+    }
+    let mut router = TcpStream::connect(address).unwrap();
+    router.write_all(&end_of_rib()).unwrap();
+    until(&service, question, r#""prefix":null"#);
+    until(&service, "/healthz", r#""errors":{"mine":"#);
 }
 
 #[test]

@@ -116,6 +116,21 @@ impl Followed {
         self.routers.contains_key(router)
     }
 
+    /// Keeps the routes of a router whose session is lost, as stale. When it connects again, each
+    /// that it tells is stale no more, and those that it has not told by the End-of-RIB of their
+    /// peer are dropped. Returns the number of its prefixes.
+    pub fn lose(&mut self, router: &str) -> usize {
+        let Some(Router { paths, .. }) = self.routers.get_mut(router) else { return 0 };
+        paths.lose();
+        paths.len()
+    }
+
+    /// Returns whether some routes of a router are from before its session was lost.
+    #[must_use]
+    pub fn is_stale(&self, router: &str) -> bool {
+        self.routers.get(router).is_some_and(|router| router.paths.is_stale())
+    }
+
     /// Forgets the routes of a router. Returns the number of its prefixes.
     pub fn forget(&mut self, router: &str) -> usize {
         self.routers.remove(router).map_or(0, |router| router.paths.len())

@@ -70,6 +70,7 @@ fn told(bytes: &[u8], policy: Policy) -> Vec<String> {
                         format!("{peer} + {prefix} {via}{id}")
                     }
                     What::Withdraw { prefix, .. } => format!("{peer} - {prefix}"),
+                    What::EndOfRib { is_ipv6 } => format!("{peer} end of {}", if is_ipv6 { 6 } else { 4 }),
                     What::Open => format!("{peer} open"),
                     What::State { from, to } => format!("{peer} {from} {to}"),
                 }
@@ -95,7 +96,6 @@ fn routes_come_and_go_by_peer() {
     assert_eq!(
         told(&bytes, Policy::Pre),
         [
-            "192.0.2.1 6 1",
             "192.0.2.1 1 6",
             "192.0.2.1 + 198.51.100.0/24 203.0.113.1",
             "192.0.2.1 + 198.51.101.0/24 203.0.113.1",
@@ -156,11 +156,9 @@ fn the_routers_own_table_is_followed_from_when_on_it_is_told() {
     ]
     .concat();
     let own = [
-        "192.0.2.1 6 1",
         "192.0.2.1 1 6",
         "192.0.2.1 + 198.51.100.0/24 203.0.113.1",
         "192.0.2.1 6 1",
-        "0.0.0.0 6 1",
         "0.0.0.0 1 6",
         "0.0.0.0 + 198.51.102.0/24 203.0.113.1",
         "0.0.0.0 6 1",
@@ -171,7 +169,7 @@ fn the_routers_own_table_is_followed_from_when_on_it_is_told() {
     let notes: Vec<&str> = session.report().of(Kind::LeftOut).map(|note| &*note.what).collect();
     assert_eq!(notes, ["route of a peer, beside the router's own table", "route of the Loc-RIB of a VRF"]);
     // Peers are followed alone where that is asked for.
-    assert_eq!(told(&bytes, Policy::Pre).len(), 4);
+    assert_eq!(told(&bytes, Policy::Pre).len(), 3);
 }
 
 #[test]
@@ -205,6 +203,23 @@ fn a_path_as_the_router_would_send_it_is_read_as_it_was_received() {
 }
 
 #[test]
+fn the_end_of_a_table_is_told_by_family() {
+    let unreach = |attribute: &[u8]| {
+        let length = (attribute.len() as u16).to_be_bytes();
+        bgp(2, &[&[0, 0], &length[..], attribute].concat())
+    };
+    let bytes = [
+        monitoring(1, 0, &update(&[], &[])),
+        monitoring(1, 0, &unreach(&[0x80, 15, 3, 0, 2, 1])),
+        monitoring(1, 0, &unreach(&[0x90, 15, 0, 3, 0, 1, 1])),
+        // Of VPNs of IPv4.
+        monitoring(1, 0, &unreach(&[0x80, 15, 3, 0, 1, 128])),
+    ]
+    .concat();
+    assert_eq!(told(&bytes, Policy::Pre), ["192.0.2.1 end of 4", "192.0.2.1 end of 6", "192.0.2.1 end of 4"]);
+}
+
+#[test]
 fn a_session_that_never_was_up_has_no_identifier() {
     let mut with_id = peer(1, 0);
     with_id[30..34].copy_from_slice(&[9, 9, 9, 9]);
@@ -224,10 +239,10 @@ fn path_identifiers_are_as_the_opens_say() {
     let length = (attributes.len() as u16).to_be_bytes();
     body = bgp(2, &[&[0, 0], &length[..], attributes, &[0, 0, 0, 9, 24, 198, 51, 100], &body[..0]].concat());
     let bytes = [up(1, &open(1), &open(2)), monitoring(1, 0, &body)].concat();
-    assert_eq!(told(&bytes, Policy::Pre)[2], "192.0.2.1 + 198.51.100.0/24 203.0.113.1 id 9");
+    assert_eq!(told(&bytes, Policy::Pre)[1], "192.0.2.1 + 198.51.100.0/24 203.0.113.1 id 9");
     // The router does not take them, so there are none.
     let bytes = [up(1, &open(2), &open(2)), monitoring(1, 0, &update(&[], &[100]))].concat();
-    assert_eq!(told(&bytes, Policy::Pre)[2], "192.0.2.1 + 198.51.100.0/24 203.0.113.1");
+    assert_eq!(told(&bytes, Policy::Pre)[1], "192.0.2.1 + 198.51.100.0/24 203.0.113.1");
 }
 
 #[test]

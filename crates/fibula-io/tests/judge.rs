@@ -204,6 +204,36 @@ fn each_row_of_changes_is_one() {
 }
 
 #[test]
+fn what_a_lost_router_has_told_stays_until_it_has_told_again() {
+    each(|seed, history, random| {
+        let mut followed = Followed::new(None, Value::Peer, Budget::default()).unwrap();
+        let mut table = Answers::new();
+        let mut naive = Naive::default();
+        for (at, record) in history.updates.iter().enumerate() {
+            if random.u8(..8) == 0 {
+                followed.lose("");
+                naive.lose();
+            }
+            for event in Events::with(&bytes(std::slice::from_ref(record))[..], AddPath::No) {
+                let change = |prefix: IpPrefix, value: Option<&NextHopInfo>| {
+                    let IpPrefix::V4(prefix) = prefix else { panic!("{prefix}") };
+                    let key = (prefix.first(), prefix.len());
+                    let value = value.map(ToString::to_string);
+                    match value {
+                        Some(value) => table.insert(key, value),
+                        None => table.remove(&key),
+                    };
+                };
+                followed.play("", &event.unwrap(), change).unwrap();
+            }
+            naive.take(record);
+            assert_eq!(table, judged(&naive, Value::Peer, None), "history {seed}, update {at}");
+            assert_eq!(followed.is_stale(""), naive.is_stale(), "history {seed}, update {at}");
+        }
+    });
+}
+
+#[test]
 fn a_stream_of_changes_ends_where_the_judge_does() {
     each(|seed, history, random| {
         let peer = any_peer(history, random);

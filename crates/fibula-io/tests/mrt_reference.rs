@@ -121,7 +121,7 @@ fn ours(path: &Path) -> (Vec<Line>, Vec<String>) {
                 (line.kind, line.prefix, line.path_id) = ("withdraw", Some(prefix), path_id);
             }
             // Which `bgpdump -m` does not print.
-            What::Open => return None,
+            What::Open | What::EndOfRib { .. } => return None,
             What::State { from, to } => (line.kind, line.states) = ("state", Some((from, to))),
         }
         Some(line)

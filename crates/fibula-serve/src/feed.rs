@@ -141,6 +141,7 @@ impl Feeds {
 
     /// Forgets a table, whatever is pending.
     pub(crate) fn forget(&self, name: &str, events: &Events) {
+        self.recover(name);
         let gone = self.tables.write().unwrap_or_else(PoisonError::into_inner).remove(name);
         if let Some(gone) = gone {
             events.gone(&gone.current.load());
@@ -149,8 +150,14 @@ impl Feeds {
 
     /// Notes that a feed has ended by an error: what it fed stays as it is.
     pub(crate) fn fail(&self, name: &str, what: String) {
-        let failure = Failure { what, since: SystemTime::now(), is_unread: false };
-        self.failures.lock().unwrap_or_else(PoisonError::into_inner).insert(name.to_owned(), failure);
+        let mut failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
+        let since = failures.get(name).map_or_else(SystemTime::now, |before| before.since);
+        failures.insert(name.to_owned(), Failure { what, since, is_unread: false });
+    }
+
+    /// Notes that what a feed tells is what its source has again.
+    pub(crate) fn recover(&self, name: &str) {
+        self.failures.lock().unwrap_or_else(PoisonError::into_inner).remove(name);
     }
 
     /// Returns the feeds that have ended by an error.

@@ -232,6 +232,12 @@ impl Handle {
         self.app.feeds.fail(&plain_name(table), what.to_string());
     }
 
+    /// Notes that what a table of a feed has is what its source has again, after
+    /// [`fail`](Self::fail).
+    pub fn recover(&self, table: &str) {
+        self.app.feeds.recover(&plain_name(table));
+    }
+
     /// Forgets a table of a feed.
     pub fn forget(&self, table: &str) {
         self.app.feeds.forget(&plain_name(table), &self.app.events);

@@ -8,11 +8,11 @@ use crate::reading::Reading;
 use anyhow::{Context, anyhow, bail};
 use clap::ValueEnum;
 use fibula_io::blocks::{Block, Blocks};
-use fibula_io::mrt::bmp::{Policy, Station, Told};
+use fibula_io::mrt::bmp::{Policy, SESSIONS_MAX, Station, Told};
 use fibula_io::mrt::{Event, Events, looks_like};
 use fibula_io::{Damage, Kind, Source, ris_live};
 use routes::Origin;
-use std::collections::HashSet;
+use std::collections::{HashSet, VecDeque};
 use std::io::Read;
 use std::net::IpAddr;
 use std::str::FromStr;
@@ -96,6 +96,10 @@ pub(crate) trait Listener {
     /// if so.
     fn event(&mut self, router: Option<&str>, event: &Event) -> anyhow::Result<Option<String>>;
 
+    /// Keeps the routes of a router that has gone, as stale, until it has connected again and told
+    /// what it has. Returns the number of its prefixes.
+    fn lose(&mut self, router: &str) -> usize;
+
     /// Forgets the routes of a router. Returns the number of its prefixes.
     fn forget(&mut self, router: &str) -> usize;
 }
@@ -149,17 +153,24 @@ pub(crate) fn station(
     let mut station = station.with_context(|| format!("{address}: cannot listen"))?;
     tell(format_args!("listening at {}", station.address()));
     let mut refused: HashSet<IpAddr> = HashSet::new();
+    // Those that have gone the longest ago first.
+    let mut gone: VecDeque<IpAddr> = VecDeque::new();
     while let Some((address, told)) = station.next() {
         let router = address.to_string();
         match told {
             Told::Began => {
-                listener.forget(&router);
+                listener.lose(&router);
                 refused.remove(&address);
+                gone.retain(|router| *router != address);
                 tell(format_args!("router {router} has connected"));
             }
             Told::Event(_) if refused.contains(&address) => {}
             Told::Event(event) => {
                 if let Some(what) = listener.event(Some(&router), &event)? {
+                    if let Some(oldest) = gone.pop_front() {
+                        forget_gone(listener, oldest);
+                        continue;
+                    }
                     listener.forget(&router);
                     refused.insert(address);
                     station.close(address);
@@ -169,14 +180,33 @@ pub(crate) fn station(
             Told::Damage(damage) => tell(format_args!("router {router}, {damage}")),
             Told::Ended(report, name) => {
                 report.of(Kind::LeftOut).for_each(|note| tell(format_args!("router {router}: {note}")));
-                let count = listener.forget(&router);
                 let name = name.map_or_else(String::new, |name| format!(" ({name})"));
-                tell(format_args!("router {router}{name} has gone, and {count} prefixes with it"));
+                match listener.lose(&router) {
+                    0 => {
+                        listener.forget(&router);
+                        tell(format_args!("router {router}{name} has gone"));
+                    }
+                    count => {
+                        tell(format_args!("router {router}{name} has gone: its {count} prefixes are stale"));
+                        gone.push_back(address);
+                    }
+                }
+                if gone.len() > SESSIONS_MAX
+                    && let Some(oldest) = gone.pop_front()
+                {
+                    forget_gone(listener, oldest);
+                }
             }
             Told::Refused => tell(format_args!("router {router} is refused: there are too many")),
         }
     }
     Ok(Verdict::Good)
+}
+
+/// Forgets the stale routes of a router, to have room for others.
+fn forget_gone(listener: &mut impl Listener, router: IpAddr) {
+    let count = listener.forget(&router.to_string());
+    tell(format_args!("the {count} prefixes of router {router}, which has gone, are forgotten"));
 }
 
 /// Calls `take` with the events of RIS Live messages, as their lines come.

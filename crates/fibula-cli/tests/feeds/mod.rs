@@ -20,6 +20,15 @@ pub fn monitoring() -> Vec<u8> {
     let mut update = vec![0, 0, 0, attributes.len() as u8];
     update.extend(attributes);
     update.extend([24, 198, 51, 100]);
+    of_peer(&update)
+}
+
+/// A message of BMP: the peer has told all of its routes of IPv4.
+pub fn end_of_rib() -> Vec<u8> {
+    of_peer(&[0; 4])
+}
+
+fn of_peer(update: &[u8]) -> Vec<u8> {
     let mut bgp = vec![0xFF; 16];
     bgp.extend((update.len() as u16 + 19).to_be_bytes());
     bgp.push(2);

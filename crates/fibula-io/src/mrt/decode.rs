@@ -437,6 +437,10 @@ fn bgp_message(
         found.push(peer, What::Open);
     }
     let (BgpMessage::Update(update), Some(lists)) = (message, lists) else { return Ok(()) };
+    if let Some(is_ipv6) = lists.ends {
+        found.push(peer, What::EndOfRib { is_ipv6 });
+        return Ok(());
+    }
     let attributes = &update.attributes;
     let mut damage = None;
     let of_kind = |kind| lists.all.iter().filter(move |list| list.kind == kind);

@@ -127,6 +127,11 @@ pub enum What {
         /// Which of the peer's paths to it.
         path_id: Option<u32>,
     },
+    /// The peer has told all routes of a family that it has (End-of-RIB, RFC 4724 section 2).
+    EndOfRib {
+        /// Whether the family is IPv6, else IPv4.
+        is_ipv6: bool,
+    },
     /// The peer opened a session. What it says of itself is the event's `speaker`.
     Open,
     /// The session with the peer changed its state (RFC 4271 section 8.2.2; 6 is Established).

@@ -61,12 +61,14 @@ pub(super) struct Lists {
     pub(super) all: Vec<List>,
     /// Whether there are routes of another family: VPNs, flow specifications and the like.
     pub(super) has_others: bool,
+    /// The family that the message is an End-of-RIB of, if it is one: whether that is IPv6.
+    pub(super) ends: Option<bool>,
 }
 
 impl Lists {
     /// Reads the lists of an UPDATE without its header; `None` if a length leads past its end.
     pub(super) fn of(update: &Bytes) -> Option<Self> {
-        let mut lists = Self::default();
+        let mut lists = Self { ends: ended(update), ..Self::default() };
         let at =
             |offset: usize| Some(usize::from(u16::from_be_bytes(*update.get(offset..)?.first_chunk::<2>()?)));
         let withdrawn_end = 2 + at(0)?;
@@ -136,6 +138,18 @@ impl Lists {
             }
             _ => self.has_others |= !bytes.is_empty(),
         }
+    }
+}
+
+/// Returns whether an UPDATE is an End-of-RIB of IPv6, or of IPv4 (RFC 4724 section 2): it is
+/// empty, or has one MP_UNREACH_NLRI without a prefix.
+fn ended(update: &[u8]) -> Option<bool> {
+    let attributes = update.strip_prefix(&[0, 0])?;
+    match attributes {
+        [0, 0] => Some(false),
+        [0, 6, flags, 15, 3, 0, afi @ (1 | 2), 1] if flags & 0x10 == 0 => Some(*afi == 2),
+        [0, 7, flags, 15, 0, 3, 0, afi @ (1 | 2), 1] if flags & 0x10 != 0 => Some(*afi == 2),
+        _ => None,
     }
 }
 

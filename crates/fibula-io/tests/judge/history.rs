@@ -49,6 +49,8 @@ pub(crate) enum Record {
     },
     /// An OPEN of a peer, which tells the identifier of its router.
     Open { time: u64, peer: Peer },
+    /// The end of what a peer has of IPv4.
+    EndOfRib { time: u64, peer: Peer },
     /// A change of a session's state.
     State { time: u64, peer: Peer, from: u16, to: u16 },
 }
@@ -59,6 +61,7 @@ impl Record {
             Self::Peers { time, .. }
             | Self::Rib { time, .. }
             | Self::Open { time, .. }
+            | Self::EndOfRib { time, .. }
             | Self::Update { time, .. }
             | Self::State { time, .. } => *time,
         }
@@ -103,6 +106,9 @@ fn draw_update(random: &mut Rng, time: u64, peers: &[Peer], prefixes: &[Prefix])
     let peer = peers[random.usize(..peers.len())];
     if random.u8(..12) == 0 {
         return Record::Open { time, peer };
+    }
+    if random.u8(..12) == 0 {
+        return Record::EndOfRib { time, peer };
     }
     if random.u8(..8) == 0 {
         let [from, to] = [[6, 1], [5, 6], [1, 3], [6, 6]][random.usize(..4)];
@@ -242,6 +248,11 @@ fn of_record(it: &Record) -> Vec<u8> {
             message.extend(peer.router_id.to_be_bytes());
             message.push(0);
             with_time(*time, 4, &[of_session(*peer), message].concat())
+        }
+        Record::EndOfRib { time, peer } => {
+            let mut message = vec![0xFF; 16];
+            message.extend([0, 23, 2, 0, 0, 0, 0]);
+            with_time(*time, if peer.has_ids { 9 } else { 4 }, &[of_session(*peer), message].concat())
         }
         Record::State { time, peer, from, to } => {
             let states = [from.to_be_bytes(), to.to_be_bytes()].concat();

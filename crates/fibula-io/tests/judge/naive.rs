@@ -14,6 +14,11 @@ pub(crate) struct Naive {
     /// The peers whose identifier a dump has told, and those that a message shows as our own AS's.
     with_id: BTreeSet<u32>,
     internal: BTreeSet<u32>,
+    /// The routes from before the feed was lost, the peers whose end is waited for, and those that
+    /// have come back since.
+    stale: BTreeSet<(Prefix, u32, u32)>,
+    behind: BTreeSet<u32>,
+    back: BTreeSet<u32>,
 }
 
 /// Where a route began.
@@ -50,13 +55,19 @@ impl Naive {
         match record {
             // A message to the peer is none of its routes (RFC 6396 section 4.4).
             Record::Update { is_sent: false, peer, withdrawn, announced, attributes, .. } => {
-                if peer.asn == LOCAL_AS && !(withdrawn.is_empty() && announced.is_empty()) {
+                if withdrawn.is_empty() && announced.is_empty() {
+                    self.end(*peer);
+                }
+                if peer.asn == LOCAL_AS {
                     self.internal.insert(key(*peer));
                 }
                 for (prefix, id) in withdrawn {
                     self.routes.remove(&(*prefix, key(*peer), *id));
+                    self.stale.remove(&(*prefix, key(*peer), *id));
                 }
                 for (prefix, id) in announced {
+                    self.back.insert(key(*peer));
+                    self.stale.remove(&(*prefix, key(*peer), *id));
                     self.routes.insert((*prefix, key(*peer), *id), (*peer, attributes.clone()));
                 }
             }
@@ -68,10 +79,54 @@ impl Naive {
             }
             // RFC 4271 section 8.2.2: what is not Established has no routes.
             Record::State { peer, from, to, .. } if (*from == 6) != (*to == 6) => {
-                self.routes.retain(|_, (of, _)| of != peer);
+                // A session that begins does not end what is stale.
+                let is_begun = *to == 6;
+                let Self { routes, stale, .. } = self;
+                routes.retain(|route, (of, _)| of != peer || is_begun && stale.contains(route));
+                stale.retain(|route| routes.contains_key(route));
+                if is_begun {
+                    self.back.insert(key(*peer));
+                } else {
+                    self.behind.remove(&key(*peer));
+                    self.back.remove(&key(*peer));
+                }
             }
+            Record::EndOfRib { peer, .. } => self.end(*peer),
             _ => {}
         }
+    }
+
+    /// RFC 4724 section 4.2: what has not been told again by the end of a peer's routes is gone.
+    /// With the last peer that has come back go those that have not. Its message is an empty
+    /// UPDATE.
+    fn end(&mut self, peer: Peer) {
+        if peer.asn == LOCAL_AS {
+            self.internal.insert(key(peer));
+        }
+        self.back.insert(key(peer));
+        self.behind.remove(&key(peer));
+        let is_last = self.behind.is_disjoint(&self.back);
+        if is_last {
+            self.behind.clear();
+        }
+        let is_gone = |&(_, of, _): &(Prefix, u32, u32)| is_last || of == key(peer);
+        let gone: Vec<_> = self.stale.iter().copied().filter(is_gone).collect();
+        for route in gone {
+            self.stale.remove(&route);
+            self.routes.remove(&route);
+        }
+    }
+
+    /// Makes all routes stale, because what tells them is lost.
+    pub(crate) fn lose(&mut self) {
+        self.stale = self.routes.keys().copied().collect();
+        self.behind.extend(self.stale.iter().map(|&(_, peer, _)| peer));
+        self.back.clear();
+    }
+
+    /// Returns whether some routes are stale.
+    pub(crate) fn is_stale(&self) -> bool {
+        !self.behind.is_empty()
     }
 
     /// Returns the routes of a prefix.

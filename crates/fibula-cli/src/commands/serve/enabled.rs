@@ -120,8 +120,21 @@ struct Fed<'s> {
 impl Listener for Fed<'_> {
     fn event(&mut self, router: Option<&str>, event: &Event) -> anyhow::Result<Option<String>> {
         let table = router.unwrap_or(self.name);
+        let was_stale = self.followed.is_stale(table);
         let change = |prefix, value: Option<&_>| self.handle.change(table, prefix, value);
-        Ok(self.followed.play(table, event, change).err())
+        let played = self.followed.play(table, event, change);
+        if was_stale && !self.followed.is_stale(table) {
+            self.handle.recover(table);
+        }
+        Ok(played.err())
+    }
+
+    fn lose(&mut self, router: &str) -> usize {
+        let count = self.followed.lose(router);
+        if count > 0 {
+            self.handle.fail(router, "the router has gone, or has not told all of its routes again");
+        }
+        count
     }
 
     fn forget(&mut self, router: &str) -> usize {

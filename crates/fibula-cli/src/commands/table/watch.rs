@@ -114,6 +114,10 @@ impl<W: Write> Listener for Watching<W> {
         Ok(played.err())
     }
 
+    fn lose(&mut self, router: &str) -> usize {
+        self.followed.lose(router)
+    }
+
     fn forget(&mut self, router: &str) -> usize {
         self.followed.forget(router)
     }

@@ -287,13 +287,16 @@ impl<R: Read> Session<R> {
     /// Peer Up and Peer Down.
     fn state(&mut self, offset: u64, is_up: bool, body: &Bytes) -> Result<(), Ended> {
         let Some((head, rest)) = self.head(offset, body)? else { return Ok(()) };
+        let was_known = self.peers.contains_key(&head.peer);
         let known = self.known(head.peer)?;
         let (from, to) = if is_up { (IDLE, ESTABLISHED) } else { (ESTABLISHED, IDLE) };
         if is_up {
             *known = told(&rest).unwrap_or_default();
         }
         // A session that comes up again has lost its routes, also where its end was not told.
-        for (from, to) in [(ESTABLISHED, IDLE), (from, to)].into_iter().skip(usize::from(!is_up)) {
+        for (from, to) in
+            [(ESTABLISHED, IDLE), (from, to)].into_iter().skip(usize::from(!(is_up && was_known)))
+        {
             let what = What::State { from, to };
             self.ready.push_back(Ok(Event {
                 offset,

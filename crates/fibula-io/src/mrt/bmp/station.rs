@@ -19,7 +19,7 @@ const WAITING_MAX: usize = 4096;
 /// What happened in the session of a router.
 #[derive(Debug)]
 pub enum Told {
-    /// It has begun. All that the router said in a session before is to be forgotten.
+    /// It has begun. What the router said in a session before is stale.
     Began,
     /// A route or a peer changed.
     Event(Event),

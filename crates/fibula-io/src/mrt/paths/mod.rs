@@ -3,6 +3,7 @@
 mod best;
 mod index;
 mod numbers;
+mod stale;
 #[cfg(test)]
 mod tests;
 mod thrift;
@@ -13,7 +14,7 @@ use best::best;
 use fibula::{IpPrefix, NextHopInfo};
 use index::Index;
 use smallvec::SmallVec;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::net::IpAddr;
 use std::time::Duration;
 use thrift::Thrift;
@@ -75,6 +76,12 @@ struct Known {
     /// them.
     value: u32,
     rank: u32,
+    /// Whether it stands for the [stale](stale) paths of another one.
+    is_stale: bool,
+    /// The one that stands for its stale paths.
+    stale: Option<u32>,
+    /// Whether it has told something since the feed began.
+    is_up: bool,
 }
 
 /// The dumped record that is read.
@@ -134,6 +141,8 @@ pub(crate) struct Paths {
     /// When the first table began to be dumped, in seconds.
     first_dump: Option<u32>,
     record: Option<Record>,
+    /// The peers that have stale paths of IPv4, and of IPv6.
+    behind: [HashSet<u32>; 2],
     thrift: Thrift,
     matched: bool,
     /// The paths of all prefixes.
@@ -161,6 +170,7 @@ impl Paths {
             last_prefix: None,
             first_dump: None,
             record: None,
+            behind: Default::default(),
             thrift: Thrift::default(),
             matched: false,
             kept: 0,
@@ -182,10 +192,10 @@ impl Paths {
             PeerChoice::Address(address) => address.to_string(),
             PeerChoice::As(number) => format!("AS{number}"),
         };
-        let mut peers: Vec<String> =
-            self.peers.iter().take(SHOWN).map(|known| known.peer.to_string()).collect();
-        if self.peers.len() > SHOWN {
-            peers.push(format!("{} more", self.peers.len() - SHOWN));
+        let all = || self.peers.iter().filter(|known| !known.is_stale);
+        let mut peers: Vec<String> = all().take(SHOWN).map(|known| known.peer.to_string()).collect();
+        if all().count() > SHOWN {
+            peers.push(format!("{} more", all().count() - SHOWN));
         }
         Some(format!("no route of peer {wanted} (there are {})", peers.join(", ")))
     }
@@ -211,6 +221,10 @@ impl Paths {
             let seconds = seconds(began.min(event.time));
             self.first_dump = Some(self.first_dump.map_or(seconds, |first| first.min(seconds)));
         }
+        if let What::EndOfRib { is_ipv6 } = event.what {
+            self.end_of_rib(peer, is_ipv6, told);
+            return true;
+        }
         if event.multicast || !self.choice.wants(event.peer) {
             return true;
         }
@@ -223,6 +237,7 @@ impl Paths {
                 let value = self.value_number(path.value(event.peer, self.value), peer);
                 let rank = self.rank_number(path, peer);
                 let new = Held { peer, path_id: path_id.unwrap_or(0), value, rank };
+                self.peers[peer as usize].is_up = true;
                 if dumped.is_some() {
                     self.dump(*prefix, event.time, new, told);
                     return true;
@@ -230,8 +245,9 @@ impl Paths {
                 if self.is_before_dump(*prefix, event.time) {
                     return false;
                 }
+                let is_it = self.is_path(peer, new.path_id);
                 self.edit(*prefix, told, Some(new), |list| {
-                    list.paths.retain(|held| (held.peer, held.path_id) != (new.peer, new.path_id));
+                    list.paths.retain(|held| !is_it(held));
                     list.paths.push(new);
                 });
             }
@@ -239,24 +255,36 @@ impl Paths {
                 if self.is_before_dump(*prefix, event.time) {
                     return false;
                 }
-                let path_id = path_id.unwrap_or(0);
-                self.edit(*prefix, told, None, |list| {
-                    list.paths.retain(|held| (held.peer, held.path_id) != (peer, path_id));
-                });
+                let is_it = self.is_path(peer, path_id.unwrap_or(0));
+                self.edit(*prefix, told, None, |list| list.paths.retain(|held| !is_it(held)));
             }
             // A session begins without routes, also where the end of the one before was not told.
+            // Stale ones are those of a session that the feed did not tell the end of.
             What::State { from, to } if (*from == 6) != (*to == 6) => {
-                for (prefix, list) in self.of_peer(peer) {
-                    if self.lists[list as usize].dumped > seconds(event.time) {
-                        continue;
-                    }
-                    let gone = |list: &mut List| list.paths.retain(|held| held.peer != peer);
-                    self.edit(prefix, told.as_deref_mut(), None, gone);
+                self.peers[peer as usize].is_up = *to == 6;
+                self.drop_paths(peer, event.time, told.as_deref_mut());
+                if *from == 6 {
+                    self.drop_stale(peer, event.time, told);
                 }
             }
-            What::Open | What::State { .. } => {}
+            What::EndOfRib { .. } | What::Open | What::State { .. } => {}
         }
         true
+    }
+
+    /// Drops the paths of a peer from before a time.
+    fn drop_paths(
+        &mut self,
+        peer: u32,
+        time: Duration,
+        mut told: Option<&mut impl FnMut(IpPrefix, Outcome)>,
+    ) {
+        for (prefix, list) in self.of(|of| of == peer) {
+            if self.lists[list as usize].dumped <= seconds(time) {
+                let gone = |list: &mut List| list.paths.retain(|held| held.peer != peer);
+                self.edit(prefix, told.as_deref_mut(), None, gone);
+            }
+        }
     }
 
     /// Returns whether a table was dumped after a time, and tells of the prefix, or began to be.
@@ -429,9 +457,13 @@ impl Paths {
         // An AS that is not told counts as another one.
         let is_ranked_otherwise = router_id != known.router_id
             || is_internal.unwrap_or(false) != known.is_internal.unwrap_or(false);
-        let of_peer = if is_ranked_otherwise && told.is_some() { self.of_peer(peer) } else { Vec::new() };
+        let stale = self.peers[peer as usize].stale.unwrap_or(peer);
+        let both = |of: u32| of == peer || of == stale;
+        let of_peer = if is_ranked_otherwise && told.is_some() { self.of(both) } else { Vec::new() };
         let before: Vec<Option<u32>> = of_peer.iter().map(|&(_, list)| self.answer(list)).collect();
-        self.peers[peer as usize].speaker = Speaker { router_id, is_internal };
+        for peer in [peer, stale] {
+            self.peers[peer as usize].speaker = Speaker { router_id, is_internal };
+        }
         let Some(told) = told else { return is_ranked_otherwise };
         for ((prefix, list), before) in of_peer.into_iter().zip(before) {
             let value = self.answer(list);
@@ -442,9 +474,9 @@ impl Paths {
         is_ranked_otherwise
     }
 
-    /// Returns the prefixes and lists that have a path of a peer, in order.
-    fn of_peer(&self, peer: u32) -> Vec<(IpPrefix, u32)> {
-        let has = |list: u32| self.lists[list as usize].paths.iter().any(|held| held.peer == peer);
+    /// Returns the prefixes and lists that have a path of some peers, in order.
+    fn of(&self, is_one: impl Fn(u32) -> bool) -> Vec<(IpPrefix, u32)> {
+        let has = |list: u32| self.lists[list as usize].paths.iter().any(|held| is_one(held.peer));
         let mut prefixes: Vec<(IpPrefix, u32)> =
             self.prefixes.iter().filter(|&(_, list)| has(list)).collect();
         prefixes.sort_unstable();

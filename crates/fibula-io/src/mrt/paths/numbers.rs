@@ -8,13 +8,15 @@ impl Paths {
     pub(super) fn peer_number(&mut self, peer: Peer) -> u32 {
         let next = self.peers.len() as u32;
         for likely in [self.last_peer, self.last_peer + 1] {
-            if self.peers.get(likely as usize).is_some_and(|known| known.peer == peer) {
+            if self.peers.get(likely as usize).is_some_and(|known| known.peer == peer && !known.is_stale) {
                 self.last_peer = likely;
                 return likely;
             }
         }
         let number = *self.peer_numbers.entry(peer).or_insert_with(|| {
-            self.peers.push(Known { peer, speaker: Speaker::default(), value: 0, rank: 0 });
+            let (value, rank, stale) = (0, 0, None);
+            let (speaker, is_stale, is_up) = (Speaker::default(), false, false);
+            self.peers.push(Known { peer, speaker, value, rank, is_stale, stale, is_up });
             next
         });
         self.last_peer = number;
