@@ -34,7 +34,8 @@ pub(crate) struct Reading {
     /// on standard error
     #[arg(long)]
     pub(crate) strict: bool,
-    /// The VRF to read, of a format that shows several; the default one if not given
+    /// The VRF to read, of a format that shows several, or by its route distinguisher (65000:1) of
+    /// a router that speaks BMP; the default one if not given
     #[arg(long, value_name = "NAME")]
     pub(crate) vrf: Option<String>,
     /// The routing table to read, of a format that shows several; the main one if not given

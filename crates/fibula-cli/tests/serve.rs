@@ -148,6 +148,24 @@ fn feeds_are_tables_that_change() {
 }
 
 #[test]
+fn what_a_router_sends_of_a_vrf_is_a_table() {
+    let mut service = Service::start(&["--follow", "bmp:127.0.0.1:0", "--policy", "out", "--vrf", "0:7"]);
+    let mut line = String::new();
+    service.told.read_line(&mut line).unwrap();
+    let address = line.trim().strip_prefix("fibula: listening at ").unwrap_or_else(|| panic!("{line}"));
+    // 198.51.101.0/24 is of the Adj-RIB-In of the global table.
+    let mut received = monitoring();
+    *received.last_mut().unwrap() = 101;
+    let mut sent = monitoring();
+    // The type of the peer, its flags, and the last octet of its distinguisher.
+    (sent[6], sent[7], sent[15]) = (1, 0x50, 7);
+    let mut router = TcpStream::connect(address).unwrap();
+    router.write_all(&[received, sent].concat()).unwrap();
+    until(&service, "/v1/lookup?table=127.0.0.1&addr=198.51.100.7", r#""next_hop":"203.0.113.1""#);
+    assert!(service.get("/v1/lookup?table=127.0.0.1&addr=198.51.101.7").contains(r#""prefix":null"#));
+}
+
+#[test]
 fn a_pipe_that_has_ended_is_stale_and_a_file_is_not() {
     let folder = tempfile::tempdir().unwrap();
     let [pipe, file] = ["pipe", "file"].map(|name| folder.path().join(name));

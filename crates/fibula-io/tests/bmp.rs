@@ -1,7 +1,7 @@
 //! Routers that speak BMP, well and badly.
 
 use fibula_io::Kind;
-use fibula_io::mrt::bmp::{LENGTH_MAX, PEERS_MAX, Policy, Session};
+use fibula_io::mrt::bmp::{LENGTH_MAX, PEERS_MAX, Policy, Session, View, Vrf};
 use fibula_io::mrt::{Event, What};
 
 /// The header of a peer of IPv4, by the last byte of its address.
@@ -57,8 +57,8 @@ fn down(last: u8) -> Vec<u8> {
 }
 
 /// Returns the events and errors of messages, as text.
-fn told(bytes: &[u8], policy: Policy) -> Vec<String> {
-    Session::new(bytes, policy)
+fn told(bytes: &[u8], view: impl Into<View>) -> Vec<String> {
+    Session::new(bytes, view)
         .map(|event| match event {
             Ok(Event { peer, what, .. }) => {
                 let peer = peer.address;
@@ -126,6 +126,8 @@ fn one_policy_is_followed_and_other_tables_are_counted() {
     .concat();
     assert_eq!(told(&bytes, Policy::Pre), ["192.0.2.1 + 198.51.100.0/24 203.0.113.1"]);
     assert_eq!(told(&bytes, Policy::Post), ["192.0.2.1 + 198.51.101.0/24 203.0.113.1"]);
+    let bytes = [bytes, monitoring(1, 0x50, &update(&[], &[105]))].concat();
+    assert_eq!(told(&bytes, Policy::Out), ["192.0.2.1 + 198.51.105.0/24 203.0.113.1"]);
     let mut session = Session::new(&bytes[..], Policy::Pre);
     assert_eq!(session.by_ref().count(), 1);
     let notes: Vec<&str> = session.report().notes.iter().map(|note| &*note.what).collect();
@@ -170,6 +172,32 @@ fn the_routers_own_table_is_followed_from_when_on_it_is_told() {
     assert_eq!(notes, ["route of a peer, beside the router's own table", "route of the Loc-RIB of a VRF"]);
     // Peers are followed alone where that is asked for.
     assert_eq!(told(&bytes, Policy::Pre).len(), 3);
+}
+
+#[test]
+fn a_vrf_is_followed_alone() {
+    // Peers of the VRFs 0:7 and 0:8 and the Loc-RIB of 0:7, beside the global table.
+    let of = |kind: u8, vrf: u8, third: u8| {
+        let mut header = peer(1, 0);
+        (header[0], header[9]) = (kind, vrf);
+        message(0, &[&header, &update(&[], &[third])])
+    };
+    let peers = [of(0, 0, 100), of(1, 7, 101), of(1, 8, 102), of(2, 7, 103), of(1, 7, 104)].concat();
+    let view = |policy| View { policy, vrf: Some(Vrf::parse("0:7").unwrap()) };
+    let thirds = |bytes: &[u8], view: View| -> Vec<String> {
+        let third = |line: &String| Some(line.split_once(" + 198.51.")?.1.split_once('.')?.0.to_owned());
+        told(bytes, view).iter().filter_map(third).collect()
+    };
+    assert_eq!(thirds(&peers, view(Policy::Pre)), ["101", "103", "104"]);
+    assert_eq!(thirds(&peers, Policy::Pre.into()), ["100"]);
+    let with_own = [peers, of(3, 7, 105), of(3, 0, 106), of(1, 7, 107)].concat();
+    assert_eq!(thirds(&with_own, view(Policy::Own)), ["101", "103", "104", "105"]);
+    let mut session = Session::new(&with_own[..], view(Policy::Own));
+    assert!(session.by_ref().count() > 0);
+    let notes: Vec<(&str, u64)> =
+        session.report().of(Kind::LeftOut).map(|note| (&*note.what, note.count)).collect();
+    let others = ("route of another table than the VRF's", 3);
+    assert_eq!(notes, [others, ("route of a peer, beside the router's own table", 1)]);
 }
 
 #[test]

@@ -8,7 +8,7 @@ use crate::reading::Reading;
 use anyhow::{Context, anyhow, bail};
 use clap::ValueEnum;
 use fibula_io::blocks::{Block, Blocks};
-use fibula_io::mrt::bmp::{Policy, SESSIONS_MAX, Station, Told};
+use fibula_io::mrt::bmp::{Policy, SESSIONS_MAX, Station, Told, View, Vrf};
 use fibula_io::mrt::{Event, Events, looks_like};
 use fibula_io::{Damage, Kind, Source, ris_live};
 use routes::Origin;
@@ -27,12 +27,17 @@ pub(crate) enum PolicyName {
     Pre,
     /// Adj-RIB-In after policy
     Post,
+    /// Adj-RIB-Out after policy (RFC 8671): what the router sends to its peers
+    Out,
 }
 
 impl PolicyName {
     /// Returns the table that is followed: the routes of one peer are not in the router's own.
-    pub(crate) fn of(self, reading: &Reading) -> Self {
-        if self == Self::Own && reading.peer.is_some() { Self::Pre } else { self }
+    pub(crate) fn of(self, reading: &Reading) -> anyhow::Result<View> {
+        let policy = if self == Self::Own && reading.peer.is_some() { Self::Pre } else { self };
+        let vrf =
+            reading.vrf.as_deref().map(Vrf::parse).transpose().map_err(|what| anyhow!("--vrf: {what}"))?;
+        Ok(View { policy: policy.into(), vrf })
     }
 }
 
@@ -42,6 +47,7 @@ impl From<PolicyName> for Policy {
             PolicyName::Own => Self::Own,
             PolicyName::Pre => Self::Pre,
             PolicyName::Post => Self::Post,
+            PolicyName::Out => Self::Out,
         }
     }
 }
@@ -84,7 +90,7 @@ impl Feed {
     ) -> anyhow::Result<Verdict> {
         match self {
             Self::Input(path) => input(&Source::from(path.as_str()), reading, listener),
-            Self::Bmp(address) => station(address, policy.of(reading), listener),
+            Self::Bmp(address) => station(address, policy.of(reading)?, listener),
             Self::Routes(_) => bail!(SERVED),
         }
     }
@@ -144,12 +150,8 @@ pub(crate) fn input(
 }
 
 /// Follows routers, until the process is ended.
-pub(crate) fn station(
-    address: &str,
-    policy: PolicyName,
-    listener: &mut impl Listener,
-) -> anyhow::Result<Verdict> {
-    let station = Station::listen(address, policy.into());
+pub(crate) fn station(address: &str, view: View, listener: &mut impl Listener) -> anyhow::Result<Verdict> {
+    let station = Station::listen(address, view);
     let mut station = station.with_context(|| format!("{address}: cannot listen"))?;
     tell(format_args!("listening at {}", station.address()));
     let mut refused: HashSet<IpAddr> = HashSet::new();

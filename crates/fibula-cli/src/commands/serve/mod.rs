@@ -45,8 +45,8 @@ pub(crate) struct Arguments {
     /// May be given several times
     #[arg(long, value_name = "[NAME=]FEED", value_parser = named_feed)]
     follow: Vec<(String, Feed)>,
-    /// Which routes of a router: those that it has chosen, that its peers send, or what its policy
-    /// leaves of them
+    /// Which routes of a router: those that it has chosen, that its peers send, what its policy
+    /// leaves of them, or what it sends
     #[arg(long, value_enum, default_value_t, value_name = "POLICY")]
     policy: PolicyName,
     /// Listen at this address; anyone who can connect to it may ask, unless there is a token

@@ -28,8 +28,8 @@ pub(crate) struct Arguments {
     /// Listen for routers that speak BMP (RFC 7854), as in 192.0.2.1:11019
     #[arg(long, value_name = "ADDRESS")]
     bmp: Option<String>,
-    /// Which routes of a router: those that it has chosen, that its peers send, or what its policy
-    /// leaves of them
+    /// Which routes of a router: those that it has chosen, that its peers send, what its policy
+    /// leaves of them, or what it sends
     #[arg(long, value_enum, default_value_t, value_name = "WHICH", requires = "bmp")]
     policy: PolicyName,
     /// Only prefixes that one of these covers: tables, files or `-`; or prefixes, addresses, ranges
@@ -69,7 +69,7 @@ impl Arguments {
         let lines = Output::new(output.asked().or(Some(Format::JsonLine)));
         let mut watching = Watching { followed, within: self.within()?, printer: lines.printer() };
         let verdict = match (&self.bmp, &self.input) {
-            (Some(address), _) => feed::station(address, self.policy.of(&self.reading), &mut watching)?,
+            (Some(address), _) => feed::station(address, self.policy.of(&self.reading)?, &mut watching)?,
             (None, Some(input)) => feed::input(&input.as_str().into(), &self.reading, &mut watching)?,
             (None, None) => bail!("expected INPUT or --bmp"),
         };

@@ -3,8 +3,9 @@
 //! [`Session`] turns the messages of one router into the same [`Event`]s that MRT has: a Route
 //! Monitoring message is the BGP message of a BGP4MP record, Peer Up and Peer Down are changes of a
 //! session's state. Routes are those of the router's own table, the Loc-RIB (RFC 9069), where it
-//! tells that, and else those of the Adj-RIB-In, before or after the router's policy ([`Policy`]).
-//! Adj-RIB-Out (RFC 8671) is left out and counted, and so are VRFs.
+//! tells that, and else those of the Adj-RIB-In, before or after the router's policy, or those of
+//! the Adj-RIB-Out (RFC 8671), of the global table or of a VRF ([`View`]). Others are left out and
+//! counted.
 //!
 //! ```text
 //!  0         1                5        6        48
@@ -18,8 +19,10 @@
 //! byte. A message whose content is damaged is an error, and the messages after it follow.
 
 mod station;
+mod view;
 
 pub use station::{SESSIONS_MAX, Station, Told};
+pub use view::{Policy, View, Vrf};
 
 use super::frame::{BGP4MP, Record};
 use super::{Event, Peer, Speaker, What, decode};
@@ -45,22 +48,10 @@ const PEER_HEADER: usize = 42;
 const IDLE: u16 = 1;
 const ESTABLISHED: u16 = 6;
 
-/// Which of a router's tables is followed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Hash)]
-pub enum Policy {
-    /// What the router has chosen, from when on it tells that; until then what peers send.
-    #[default]
-    Own,
-    /// What peers send.
-    Pre,
-    /// What the router's policy has left of it.
-    Post,
-}
-
 /// The messages of one router, as events.
 pub struct Session<R> {
     input: R,
-    policy: Policy,
+    view: View,
     offset: u64,
     peers: HashMap<Peer, Known>,
     /// Whether the router tells its own table, which is followed.
@@ -76,6 +67,8 @@ pub struct Session<R> {
 struct Known {
     /// Whether its IPv4 and its IPv6 prefixes have path identifiers.
     add_path: [bool; 2],
+    /// Whether those have that the router sends to it.
+    add_path_out: [bool; 2],
     /// The AS of the router towards it, 0 if not told.
     local_as: u32,
 }
@@ -103,10 +96,11 @@ impl Head {
 
 impl<R: Read> Session<R> {
     /// Reads the messages of a router. Errors of `input` end the session.
-    pub fn new(input: R, policy: Policy) -> Self {
+    pub fn new(input: R, view: impl Into<View>) -> Self {
+        let view = view.into();
         let (peers, name, report) = (HashMap::new(), None, Report::default());
         let (ready, is_own, has_ended) = (VecDeque::new(), false, false);
-        Self { input, policy, offset: 0, peers, is_own, name, report, ready, has_ended }
+        Self { input, view, offset: 0, peers, is_own, name, report, ready, has_ended }
     }
 
     /// Returns the name that the router has given itself.
@@ -216,17 +210,16 @@ impl<R: Read> Session<R> {
             router_id: part(30),
             time: Duration::new(part(34).into(), part(38).min(999_999) * 1000),
         };
-        let is_of_vrf = head.distinguisher != [0; 8];
+        let has_table = self.view.has_table(kind, head.distinguisher);
         let left_out = match head.kind {
-            LOC_RIB if is_of_vrf => Some("route of the Loc-RIB of a VRF"),
-            LOC_RIB if self.policy != Policy::Own => Some("route of a Loc-RIB"),
+            4.. => Some("route of another type of peer"),
+            _ if !has_table && self.view.vrf.is_some() => Some("route of another table than the VRF's"),
+            LOC_RIB if !has_table => Some("route of the Loc-RIB of a VRF"),
+            _ if !has_table => Some("route of a peer of a VRF"),
+            LOC_RIB if self.view.policy != Policy::Own => Some("route of a Loc-RIB"),
             LOC_RIB => None,
-            0 if is_of_vrf => Some("route of a peer of a VRF"),
-            0 if head.flags & 0x10 != 0 => Some("route of an Adj-RIB-Out"),
-            0 if self.is_own => Some("route of a peer, beside the router's own table"),
-            0 => None,
-            1 | 2 => Some("route of a peer of a VRF"),
-            _ => Some("route of another type of peer"),
+            _ if self.is_own => Some("route of a peer, beside the router's own table"),
+            _ => None,
         };
         if let Some(what) = left_out {
             self.left_out(offset, what);
@@ -253,26 +246,36 @@ impl<R: Read> Session<R> {
 
     fn monitoring(&mut self, offset: u64, body: &Bytes) -> Result<(), Ended> {
         let Some((head, message)) = self.head(offset, body)? else { return Ok(()) };
-        let is_post = head.flags & 0x40 != 0;
-        if head.kind != LOC_RIB && is_post != (self.policy == Policy::Post) {
-            self.left_out(offset, if is_post { "route after policy" } else { "route before policy" });
+        let (is_post, is_out) = (head.flags & 0x40 != 0, head.flags & 0x10 != 0);
+        let policy = self.view.policy;
+        // The flags of the router's own table have other meanings.
+        let left_out = match policy {
+            _ if head.kind == LOC_RIB => None,
+            Policy::Out if !is_out => Some("route of an Adj-RIB-In"),
+            Policy::Own | Policy::Pre | Policy::Post if is_out => Some("route of an Adj-RIB-Out"),
+            Policy::Own | Policy::Pre if is_post => Some("route after policy"),
+            Policy::Post | Policy::Out if !is_post => Some("route before policy"),
+            _ => None,
+        };
+        if let Some(what) = left_out {
+            self.left_out(offset, what);
             return Ok(());
         }
-        let Known { add_path, local_as } = *self.known(head.peer)?;
-        // The flags of the router's own table have other meanings, and its numbers 4 bytes.
+        let Known { add_path, add_path_out, local_as } = *self.known(head.peer)?;
+        // The numbers of the router's own table have 4 bytes.
         let has_long_numbers = head.kind == LOC_RIB || head.flags & 0x20 == 0;
         let record = record(offset, &head, local_as, has_long_numbers, &message);
         let Some((_, _, mut lists)) = decode::lists(&record) else {
             return Err("the BGP message is no UPDATE, or damaged".into());
         };
-        lists.mark(add_path);
+        lists.mark(if policy == Policy::Out { add_path_out } else { add_path });
         if lists.has_others {
             self.left_out(offset, decode::OTHER_FAMILY);
         }
         // FRR writes the message that it would send to the peer. No router accepts a path with its
         // own AS from another one, so that AS was put in front by itself.
-        let is_external = head.kind != LOC_RIB && local_as != head.peer.asn;
-        let sender = Some(local_as).filter(|_| is_external);
+        let is_received = head.kind != LOC_RIB && policy != Policy::Out;
+        let sender = Some(local_as).filter(|_| is_received && local_as != head.peer.asn);
         let reading = decode::Reading { is_detailed: false, sender };
         if decode::events(&record, None, Some(&lists), reading, &mut self.ready) {
             self.report.note(
@@ -368,8 +371,11 @@ fn told(body: &[u8]) -> Option<Known> {
     let (sent, received) =
         opens.split_at_checked(u16::from_be_bytes(*opens.get(16..)?.first_chunk()?).into())?;
     let (takes, sends) = (Open::read(sent)?, Open::read(received)?);
-    let has_ids = |family: usize| takes.directions[family] & 1 != 0 && sends.directions[family] & 2 != 0;
-    Some(Known { add_path: [0, 1].map(has_ids), local_as: takes.asn })
+    let has_ids = |from: &Open, to: &Open| {
+        [0, 1].map(|family: usize| to.directions[family] & 1 != 0 && from.directions[family] & 2 != 0)
+    };
+    let (add_path, add_path_out) = (has_ids(&sends, &takes), has_ids(&takes, &sends));
+    Some(Known { add_path, add_path_out, local_as: takes.asn })
 }
 
 /// What an OPEN says.

@@ -1,6 +1,6 @@
 //! [`Station`]: where routers connect to and speak BMP.
 
-use super::{Policy, Session};
+use super::{Session, View};
 use crate::mrt::Event;
 use crate::{Damage, Report};
 use std::collections::HashMap;
@@ -50,13 +50,14 @@ impl Station {
     ///
     /// # Errors
     /// If that is not possible.
-    pub fn listen(address: impl ToSocketAddrs, policy: Policy) -> io::Result<Self> {
+    pub fn listen(address: impl ToSocketAddrs, view: impl Into<View>) -> io::Result<Self> {
+        let view = view.into();
         let listener = TcpListener::bind(address)?;
         let address = listener.local_addr()?;
         let (tell, told) = sync_channel(WAITING_MAX);
         let connections = Connections::default();
         let shared = Arc::clone(&connections);
-        thread::spawn(move || accept(&listener, policy, &tell, &shared));
+        thread::spawn(move || accept(&listener, &view, &tell, &shared));
         Ok(Self { address, told, newest: HashMap::new(), connections })
     }
 
@@ -101,7 +102,7 @@ impl Iterator for Station {
 
 fn accept(
     listener: &TcpListener,
-    policy: Policy,
+    view: &View,
     tell: &SyncSender<(IpAddr, u64, Told)>,
     connections: &Connections,
 ) {
@@ -126,9 +127,9 @@ fn accept(
         if tell.send((router, number, Told::Began)).is_err() {
             return;
         }
-        let (tell, connections) = (tell.clone(), Arc::clone(connections));
+        let (tell, connections, view) = (tell.clone(), Arc::clone(connections), view.clone());
         thread::spawn(move || {
-            let mut session = Session::new(BufReader::with_capacity(1 << 16, stream), policy);
+            let mut session = Session::new(BufReader::with_capacity(1 << 16, stream), view);
             for event in &mut session {
                 let told = event.map_or_else(Told::Damage, Told::Event);
                 if tell.send((router, number, told)).is_err() {
