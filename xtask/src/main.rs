@@ -1,7 +1,7 @@
 //! The project's own tasks, for people and for continuous integration.
 //!
-//! `cargo xtask test` runs all of them but `dist`, DataFusion's, `router-full` and the whole of
-//! `hdl`. Each step can be run alone.
+//! `cargo xtask test` runs all of them but `dist`, DataFusion's, `router-full`, `weight` and the
+//! whole of `hdl`. Each step can be run alone.
 
 #![forbid(unsafe_code)]
 
@@ -27,6 +27,7 @@ mod run;
 mod setup;
 mod test;
 mod timings;
+mod weight;
 
 use anyhow::{Result, bail};
 use std::process::ExitCode;
@@ -34,7 +35,7 @@ use std::process::ExitCode;
 const USAGE: &str = "\
 usage: cargo xtask COMMAND
 
-  test    everything below but dist, datafusion, router-full and the whole of hdl, then all tests, both sanitizers, and
+  test    everything below but dist, datafusion, router-full, weight and the whole of hdl, then all tests, both sanitizers, and
           every fuzz target for 3 seconds
           --quick: formatting, clippy and the unit tests
           CRATE...: what concerns these crates: clippy, their tests, and such stages as sanitizers or the page
@@ -57,6 +58,8 @@ usage: cargo xtask COMMAND
   fuzz    every fuzz target, or those named; --seconds N each (3)
   hdl     the hardware pipelines: lint, simulation with 1,000,000 addresses each, defects, synthesis, place and route; writes docs/hdl.md
           --quick: lint, simulation of a small table, defects
+  weight  what a short program with a table costs to compile, by the features of the library; --record writes the rows
+          into crates/fibula/README.md
   setup   install what the tests need and the machine lacks; `setup peers`: what the feature `peers` needs, too";
 
 fn main() -> ExitCode {
@@ -102,6 +105,7 @@ fn command(arguments: &[String]) -> Result<()> {
         ("datafusion", []) => datafusion::test(),
         ("fuzz", rest) => fuzz::from_arguments(rest),
         ("hdl", rest) => hdl::from_arguments(rest),
+        ("weight", rest) => weight::from_arguments(rest),
         ("setup", []) => setup::all(),
         ("setup", [what]) if what == "peers" => setup::peers(),
         ("" | "help" | "--help" | "-h", _) => {

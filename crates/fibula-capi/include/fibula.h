@@ -152,10 +152,11 @@ int fibula_lookup_bulk6_be(const struct fibula_table *table, const void *addrs, 
 int fibula_lookup_bulk4_host(const struct fibula_table *table, const uint32_t *addrs,
                              uint64_t *out, size_t n, uint64_t miss);
 
-/* The same, but out[i] is the index of the value, 0 if there is none. It is what engines store, so
- * this is fastest. Equal values have equal indices, and an index has its value, until the table
- * changes: then it may be given to another value. Ask fibula_value of the same table before it
- * changes. A table that a reader returned does not change until the reader's next call. */
+/* The same, but out[i] is the index of the value, 0 if there is none: a number of half the size, for
+ * arrays of your own. Equal values of one family have equal indices, and an index has its value,
+ * until the table changes: then it may be given to another value. Ask fibula_value of the same
+ * table before it changes. A table that a reader returned does not change until the reader's next
+ * call. */
 int fibula_lookup_bulk4_index(const struct fibula_table *table, const void *addrs, size_t stride,
                               uint32_t *out, size_t n);
 int fibula_lookup_bulk6_index(const struct fibula_table *table, const void *addrs, size_t stride,

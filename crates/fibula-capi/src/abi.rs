@@ -1,10 +1,12 @@
 //! Tables and lookups as C calls them. `include/fibula.h` says what each call means.
 
 use crate::error::{Failure, call, text};
-use crate::lookup::{CHUNK, bulk, indices, lookup, strided, values};
-use crate::table::{Asked, Options, Table};
+use crate::lookup::{bulk, indices, lookup, strided, value_of, value_of_index};
+use crate::table::{Asked, Number, Table};
+use fibula::IpPrefix;
+use fibula::live::turns::Turn;
 use fibula::memory::Pages;
-use fibula::{Address, IpPrefix, NextHop};
+use fibula::table::Settings;
 use std::ffi::{c_char, c_int, c_void};
 use std::net::IpAddr;
 use std::ops::ControlFlow;
@@ -63,19 +65,19 @@ pub(crate) struct COptions {
 
 /// # Safety
 /// `options` is null or points to as many bytes as its `size` says, or as `size` here.
-pub(crate) unsafe fn options(options: *const COptions) -> Result<Options, Failure> {
+pub(crate) unsafe fn options(options: *const COptions) -> Result<Settings, Failure> {
     // SAFETY: the caller's promise.
-    let Some(options) = (unsafe { options.as_ref() }) else { return Ok(Options::default()) };
+    let Some(options) = (unsafe { options.as_ref() }) else { return Ok(Settings::default()) };
     if options.size != size_of::<COptions>() {
         let text = format!("options of {} bytes: call fibula_options_init", options.size);
         return Err(Failure::invalid(text));
     }
-    let mut chosen = Options::default();
+    let mut chosen = Settings::default();
     if !options.engine.is_null() {
         // SAFETY: the caller's promise.
         unsafe { text(options.engine, "the engine") }?.clone_into(&mut chosen.engine);
     }
-    chosen.max_bytes = usize::try_from(options.max_bytes).ok().filter(|&bytes| bytes > 0);
+    chosen.most_bytes = usize::try_from(options.max_bytes).ok().filter(|&bytes| bytes > 0);
     if options.huge_pages != 0 {
         chosen.config.pages = Pages::Huge;
     }
@@ -158,15 +160,16 @@ interface! {
 
     /// Sets the value of a prefix.
     fn fibula_insert(table: *mut Table, prefix: *const CPrefix, value: u64) {
-        change(table, [(prefix, Some(value))])
+        change(table, [(prefix, Some(Number::new(value)))])
     }
 
     /// Sets the values of many prefixes, or of none.
     fn fibula_insert_many(table: *mut Table, prefixes: *const CPrefix, values: *const u64, n: usize) {
         let prefixes = elements(prefixes, n, "the prefixes")?;
         let values = elements(values, n, "the values")?;
-        let asked = prefixes.iter().zip(values).map(|(prefix, &value)| Ok((prefix.read()?, Some(value))));
-        given_mut(table, "the table")?.apply(asked.collect::<Result<Vec<Asked>, Failure>>()?)?;
+        let asked = prefixes.iter().zip(values).map(|(prefix, &value)| Ok((prefix.read()?, Some(Number::new(value)))));
+        let asked = asked.collect::<Result<Vec<Asked>, Failure>>()?;
+        given_mut(table, "the table")?.routes.try_apply(asked)?;
         Ok(0)
     }
 
@@ -185,15 +188,12 @@ interface! {
     /// Returns the value of exactly this prefix.
     fn fibula_get(table: *const Table, prefix: *const CPrefix, value: *mut u64) {
         let prefix = given(prefix, "the prefix")?.read()?;
-        Ok(answer(given(table, "the table")?.get(prefix), value))
+        Ok(answer(given(table, "the table")?.routes.get(prefix).map(|number| number.get()), value))
     }
 
     /// Calls `visit` for each prefix.
     fn fibula_each(table: *const Table, visit: Option<Visit>, context: *mut c_void) {
-        let table = given(table, "the table")?;
-        let ipv4 = table.ipv4.rib.iter().map(|route| (route.prefix.into(), route.next_hop));
-        let ipv6 = table.ipv6.rib.iter().map(|route| (route.prefix.into(), route.next_hop));
-        visit_all(table, ipv4.chain(ipv6), visit, context)
+        visit_all(given(table, "the table")?.routes.iter(), visit, context)
     }
 
     /// Calls `visit` for each prefix that covers one.
@@ -201,10 +201,7 @@ interface! {
         table: *const Table, prefix: *const CPrefix, visit: Option<Visit>, context: *mut c_void,
     ) {
         let table = given(table, "the table")?;
-        match given(prefix, "the prefix")?.read()? {
-            IpPrefix::V4(prefix) => visit_all(table, routes(table.ipv4.rib.covering(prefix)), visit, context),
-            IpPrefix::V6(prefix) => visit_all(table, routes(table.ipv6.rib.covering(prefix)), visit, context),
-        }
+        visit_all(table.routes.covering(given(prefix, "the prefix")?.read()?), visit, context)
     }
 
     /// Calls `visit` for each prefix that one covers.
@@ -212,25 +209,19 @@ interface! {
         table: *const Table, prefix: *const CPrefix, visit: Option<Visit>, context: *mut c_void,
     ) {
         let table = given(table, "the table")?;
-        match given(prefix, "the prefix")?.read()? {
-            IpPrefix::V4(prefix) => visit_all(table, routes(table.ipv4.rib.covered(prefix)), visit, context),
-            IpPrefix::V6(prefix) => visit_all(table, routes(table.ipv6.rib.covered(prefix)), visit, context),
-        }
+        visit_all(table.routes.covered(given(prefix, "the prefix")?.read()?), visit, context)
     }
 
     /// Returns 1 if a prefix and one of the table have addresses in common, else 0.
     fn fibula_overlaps(table: *const Table, prefix: *const CPrefix) {
         let table = given(table, "the table")?;
-        let overlaps = match given(prefix, "the prefix")?.read()? {
-            IpPrefix::V4(prefix) => overlaps(&table.ipv4.rib, prefix),
-            IpPrefix::V6(prefix) => overlaps(&table.ipv6.rib, prefix),
-        };
-        Ok(overlaps.into())
+        Ok(table.routes.overlaps_prefix(given(prefix, "the prefix")?.read()?).into())
     }
 
     /// Returns the fewest prefixes with the same answers.
     fn fibula_aggregate(table: *const Table, out: *mut *mut Table) {
-        hand_over(out, given(table, "the table")?.aggregate()?)
+        let table = given(table, "the table")?;
+        hand_over(out, table.with(table.routes.aggregate()))
     }
 
     /// Looks up an IPv4 address.
@@ -264,9 +255,7 @@ interface! {
         let table = given(table, "the table")?;
         let addresses = elements(addrs, n, "the addresses")?;
         let out = elements_mut(out, n, "the answers")?;
-        for (addresses, out) in addresses.chunks(CHUNK).zip(out.chunks_mut(CHUNK)) {
-            values::<CHUNK, u32>(table, addresses, out, miss);
-        }
+        table.routes.lookup_each_ipv4(addresses, |at, found| out[at] = value_of(found, miss));
         Ok(0)
     }
 
@@ -286,7 +275,7 @@ interface! {
 
     /// Returns the value of an index.
     fn fibula_value(table: *const Table, index: u32, value: *mut u64) {
-        Ok(answer(given(table, "the table")?.values.of_route(NextHop(index)), value))
+        Ok(answer(value_of_index(given(table, "the table")?, index), value))
     }
 }
 
@@ -319,7 +308,7 @@ pub(crate) unsafe extern "C" fn fibula_table_free(table: *mut Table) {
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn fibula_len(table: *const Table) -> usize {
     // SAFETY: the caller's promise.
-    unsafe { table.as_ref() }.map_or(0, Table::len)
+    unsafe { table.as_ref() }.map_or(0, |table| table.routes.len())
 }
 
 /// Returns the bytes of a table; 0 for NULL.
@@ -329,7 +318,7 @@ pub(crate) unsafe extern "C" fn fibula_len(table: *const Table) -> usize {
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn fibula_memory(table: *const Table) -> usize {
     // SAFETY: the caller's promise.
-    unsafe { table.as_ref() }.map_or(0, Table::bytes)
+    unsafe { table.as_ref() }.map_or(0, |table| table.routes.memory().total())
 }
 
 /// Returns the version of the library.
@@ -379,14 +368,14 @@ pub(crate) unsafe fn elements_mut<'t, T>(
 /// As the functions of the interface.
 unsafe fn change<const N: usize>(
     table: *mut Table,
-    asked: [(*const CPrefix, Option<u64>); N],
+    asked: [(*const CPrefix, Option<Number>); N],
 ) -> Result<c_int, Failure> {
     // SAFETY: the caller's promise.
     let table = unsafe { given_mut(table, "the table") }?;
     for (prefix, value) in asked {
         // SAFETY: the caller's promise.
         let prefix: IpPrefix = unsafe { given(prefix, "the prefix") }?.read()?;
-        if table.apply([(prefix, value)])? == 0 && value.is_none() {
+        if table.routes.try_apply([(prefix, value)])? == 0 && value.is_none() {
             return Err(Failure::new(libc::ENOENT, format!("{prefix} is not in the table")));
         }
     }
@@ -406,31 +395,16 @@ pub(crate) unsafe fn answer<T>(found: Option<T>, value: *mut T) -> c_int {
     0
 }
 
-fn routes<A: Address>(
-    routes: impl Iterator<Item = fibula::Route<A>>,
-) -> impl Iterator<Item = (IpPrefix, NextHop)>
-where
-    fibula::Prefix<A>: Into<IpPrefix>,
-{
-    routes.map(|route| (route.prefix.into(), route.next_hop))
-}
-
-fn overlaps<A: Address>(rib: &fibula::Rib<A>, prefix: fibula::Prefix<A>) -> bool {
-    rib.covering(prefix).next().is_some() || rib.covered(prefix).next().is_some()
-}
-
-fn visit_all(
-    table: &Table,
-    mut routes: impl Iterator<Item = (IpPrefix, NextHop)>,
+fn visit_all<'t>(
+    mut routes: impl Iterator<Item = (IpPrefix, &'t Number)>,
     visit: Option<Visit>,
     context: *mut c_void,
 ) -> Result<c_int, Failure> {
     let visit = visit.ok_or_else(|| Failure::null("the function"))?;
-    let stopped = routes.try_for_each(|(prefix, index)| {
-        match visit(context, &CPrefix::from(prefix), table.values.get(index)) {
+    let stopped =
+        routes.try_for_each(|(prefix, number)| match visit(context, &CPrefix::from(prefix), number.get()) {
             0 => ControlFlow::Continue(()),
             stop => ControlFlow::Break(stop),
-        }
-    });
+        });
     Ok(stopped.break_value().unwrap_or(0))
 }

@@ -2,9 +2,10 @@
 
 use crate::abi::{COptions, given, hand_over, interface, options};
 use crate::error::{Failure, call, text};
-use crate::table::{Half, Options, Table};
+use crate::table::{Number, Table};
 use fibula::snapshot::Image;
-use fibula::{Address, IpPrefix, NextHop, NextHopInfo, NextHops, Rib};
+use fibula::table::Settings;
+use fibula::{Address, Error, Fib, IpPrefix, NextHop, NextHopInfo, NextHops, Prefix, Rib, Route};
 use fibula_io::Source;
 use fibula_io::table::{ReadOptions, Tables};
 use std::ffi::{c_char, c_int};
@@ -21,7 +22,7 @@ impl From<fibula_io::Error> for Failure {
 
 /// Compiles a table that was read. A value that is a number is that number; another stands for its
 /// text.
-fn compiled(tables: &Tables, options: Options) -> Result<Table, Failure> {
+fn compiled(tables: &Tables, settings: Settings) -> Result<Table, Failure> {
     let texts: Vec<String> = tables.next_hops.iter().map(|(_, info)| info.to_string()).collect();
     let value = |next_hop: NextHop| {
         let at = next_hop.0 as usize - 1;
@@ -29,10 +30,10 @@ fn compiled(tables: &Tables, options: Options) -> Result<Table, Failure> {
         let number = number.filter(|number: &u64| number & TEXT == 0 && number.to_string() == texts[at]);
         number.unwrap_or(TEXT | at as u64)
     };
-    let ipv4 = routes(&tables.ipv4).map(|(prefix, next_hop)| (prefix, Some(value(next_hop))));
-    let ipv6 = routes(&tables.ipv6).map(|(prefix, next_hop)| (prefix, Some(value(next_hop))));
-    let mut table = Table::new(options)?;
-    table.apply(ipv4.chain(ipv6))?;
+    let ipv4 = routes(&tables.ipv4).map(|(prefix, next_hop)| (prefix, Some(Number::new(value(next_hop)))));
+    let ipv6 = routes(&tables.ipv6).map(|(prefix, next_hop)| (prefix, Some(Number::new(value(next_hop)))));
+    let mut table = Table::new(settings)?;
+    table.routes.try_apply(ipv4.chain(ipv6))?;
     table.texts = texts.into();
     Ok(table)
 }
@@ -49,27 +50,39 @@ fn text_of(table: &Table, value: u64) -> Option<&str> {
     if value & TEXT == 0 { None } else { table.texts.get(at).map(String::as_str) }
 }
 
-/// Writes a snapshot with its routes.
+/// Writes a snapshot with its routes, whose next hops are the texts of their values. Its engines
+/// are built for it: a table numbers the values of each family for itself, a snapshot all.
 fn save(table: &Table, path: &Path) -> Result<(), Failure> {
-    let packed;
-    let mut table = table;
-    if !table.values.is_dense() {
-        packed = table.packed()?;
-        table = &packed;
-    }
     let mut next_hops = NextHops::new();
-    for &value in &table.values.all()[1..] {
-        let text = text_of(table, value).map_or_else(|| value.to_string(), str::to_owned);
-        next_hops.intern(NextHopInfo::parse(&text))?;
-    }
+    let ipv4 = named(table, table.routes.iter_ipv4(), &mut next_hops)?;
+    let ipv6 = named(table, table.routes.iter_ipv6(), &mut next_hops)?;
+    let (ipv4_engine, ipv6_engine) = (compiled_again(table, &ipv4)?, compiled_again(table, &ipv6)?);
     let mut image = Image::new(&next_hops);
-    if let Half { rib, fib: Some(fib) } = &table.ipv4 {
-        image = image.with(fib, rib, true)?;
+    if let Some(engine) = &ipv4_engine {
+        image = image.with(engine, &ipv4, true)?;
     }
-    if let Half { rib, fib: Some(fib) } = &table.ipv6 {
-        image = image.with(fib, rib, true)?;
+    if let Some(engine) = &ipv6_engine {
+        image = image.with(engine, &ipv6, true)?;
     }
     Ok(fibula_io::snapshot::write(&image, path)?)
+}
+
+fn named<'t, A: Address>(
+    table: &Table,
+    routes: impl Iterator<Item = (Prefix<A>, &'t Number)>,
+    next_hops: &mut NextHops,
+) -> Result<Rib<A>, Error> {
+    let route = |(prefix, number): (_, &Number)| {
+        let value = number.get();
+        let text = text_of(table, value).map_or_else(|| value.to_string(), str::to_owned);
+        Ok(Route { prefix, next_hop: next_hops.intern(NextHopInfo::parse(&text))? })
+    };
+    routes.map(route).collect()
+}
+
+/// Returns the engine of a family's routes; `None` without routes.
+fn compiled_again<A: Address>(table: &Table, rib: &Rib<A>) -> Result<Option<Fib<A>>, Error> {
+    (!rib.is_empty()).then(|| table.routes.settings().build(rib)).transpose()
 }
 
 interface! {

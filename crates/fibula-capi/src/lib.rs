@@ -14,5 +14,4 @@ mod files;
 mod live;
 mod lookup;
 mod table;
-mod values;
 mod vrfs;

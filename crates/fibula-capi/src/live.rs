@@ -2,31 +2,15 @@
 
 use crate::abi::{CPrefix, given, given_mut, hand_over, interface, take_back};
 use crate::error::{Failure, call};
-use crate::table::{Asked, Table};
+use crate::table::{Number, Table};
 use fibula::live::ReaderOf;
 use fibula::live::handover::Settings;
-use fibula::live::turns::{Panic, Turn, Turns};
+use fibula::live::turns::Turns;
 use std::ffi::c_int;
 use std::time::Duration;
 
 /// The writer's end of a table that is published whole.
 pub(crate) type Live = Turns<Table>;
-
-impl Turn for Table {
-    type Change = Asked;
-
-    fn copy(&self) -> Result<Self, fibula::Error> {
-        self.copy()
-    }
-
-    fn emptied(&self) -> Self {
-        self.emptied()
-    }
-
-    fn change(&mut self, changes: Vec<Asked>) -> Result<Result<(), Panic>, fibula::Error> {
-        self.apply(changes).map(|_| Ok(()))
-    }
-}
 
 /// One thread's way to what is published.
 #[derive(Debug)]
@@ -51,7 +35,7 @@ interface! {
     /// Takes in: set the value of a prefix.
     fn fibula_live_insert(live: *mut Live, prefix: *const CPrefix, value: u64) {
         let prefix = given(prefix, "the prefix")?.read()?;
-        given_mut(live, "the live table")?.take_in((prefix, Some(value)));
+        given_mut(live, "the live table")?.take_in((prefix, Some(Number::new(value))));
         Ok(0)
     }
 

@@ -2,9 +2,69 @@
 
 use crate::abi::{CPrefix, answer, elements, elements_mut, given};
 use crate::error::Failure;
-use crate::table::{Family, Table};
+use crate::table::{Number, Routes, Table};
+use fibula::table::Match;
+use fibula::table::form::ValuesAlone;
 use fibula::{Address, IpPrefix, NextHop, Strided};
 use std::ffi::{c_int, c_void};
+use std::net::{Ipv4Addr, Ipv6Addr};
+
+/// A table's answer to one address of many.
+pub(crate) type Found<'t, A> = Match<'t, A, Number, ValuesAlone>;
+
+/// A family, as tables look it up.
+pub(crate) trait Family: Address {
+    /// Returns the value of the longest matching prefix.
+    fn value(table: &Routes, address: Self) -> Option<&Number>;
+
+    /// Returns the longest matching prefix and its value.
+    fn route(table: &Routes, address: Self) -> Option<(IpPrefix, &Number)>;
+
+    /// Calls `found` for each address.
+    fn each<'t>(table: &'t Routes, addresses: Strided<'_, Self>, found: impl FnMut(usize, Found<'t, Self>));
+
+    /// Writes the index of each address's value.
+    fn classes(table: &Routes, addresses: Strided<'_, Self>, indices: &mut [NextHop]);
+}
+
+impl Family for u32 {
+    #[inline(always)]
+    fn value(table: &Routes, address: Self) -> Option<&Number> {
+        table.lookup_value(Ipv4Addr::from_bits(address))
+    }
+
+    fn route(table: &Routes, address: Self) -> Option<(IpPrefix, &Number)> {
+        table.lookup(Ipv4Addr::from_bits(address))
+    }
+
+    fn each<'t>(table: &'t Routes, addresses: Strided<'_, Self>, found: impl FnMut(usize, Found<'t, Self>)) {
+        table.lookup_strided_ipv4(addresses, found);
+    }
+
+    fn classes(table: &Routes, addresses: Strided<'_, Self>, indices: &mut [NextHop]) {
+        table.lookup_classes_ipv4(addresses, indices);
+    }
+}
+
+impl Family for u128 {
+    #[inline(always)]
+    fn value(table: &Routes, address: Self) -> Option<&Number> {
+        table.lookup_value(Ipv6Addr::from_bits(address))
+    }
+
+    fn route(table: &Routes, address: Self) -> Option<(IpPrefix, &Number)> {
+        table.lookup(Ipv6Addr::from_bits(address))
+    }
+
+    fn each<'t>(table: &'t Routes, addresses: Strided<'_, Self>, found: impl FnMut(usize, Found<'t, Self>)) {
+        table.lookup_strided_ipv6(addresses, found);
+    }
+
+    fn classes(table: &Routes, addresses: Strided<'_, Self>, indices: &mut [NextHop]) {
+        table.lookup_classes_ipv6(addresses, indices);
+        indices.iter_mut().filter(|class| class.is_some()).for_each(|class| class.0 |= IPV6);
+    }
+}
 
 /// # Safety
 /// `addrs` is null, or `n` addresses that are `stride` bytes apart may be read.
@@ -32,10 +92,7 @@ pub(crate) unsafe fn lookup<A: Family>(
     addr: *const c_void,
     value: *mut u64,
     prefix: *mut CPrefix,
-) -> Result<c_int, Failure>
-where
-    fibula::Prefix<A>: Into<IpPrefix>,
-{
+) -> Result<c_int, Failure> {
     // SAFETY: the caller's promise.
     let (table, address) = unsafe { (given(table, "the table")?, strided::<A>(addr, 1, 1)?.get(0)) };
     if !prefix.is_null() {
@@ -43,16 +100,7 @@ where
         return Ok(unsafe { lookup_with_prefix(table, address, value, prefix) });
     }
     // SAFETY: the caller's promise.
-    Ok(unsafe { lookup_value(table, address, value) })
-}
-
-/// # Safety
-/// `value` is null, or may be written.
-#[inline(always)]
-unsafe fn lookup_value<A: Family>(table: &Table, address: A, value: *mut u64) -> c_int {
-    let index = A::half(table).lookup(address);
-    // SAFETY: the caller's promise.
-    unsafe { answer(index.is_some().then(|| table.values.get(index)), value) }
+    Ok(unsafe { answer(A::value(&table.routes, address).map(|number| number.get()), value) })
 }
 
 /// Apart, so that a lookup that asks for no prefix saves no registers for it.
@@ -65,37 +113,14 @@ unsafe fn lookup_with_prefix<A: Family>(
     address: A,
     value: *mut u64,
     prefix: *mut CPrefix,
-) -> c_int
-where
-    fibula::Prefix<A>: Into<IpPrefix>,
-{
-    if let Some(route) = A::half(table).rib.longest_match(address) {
+) -> c_int {
+    let route = A::route(&table.routes, address);
+    if let Some((matching, _)) = route {
         // SAFETY: the caller's promise.
-        unsafe { prefix.write(route.prefix.into().into()) };
+        unsafe { prefix.write(matching.into()) };
     }
     // SAFETY: the caller's promise.
-    unsafe { lookup_value(table, address, value) }
-}
-
-/// The most addresses of a chunk.
-pub(crate) const CHUNK: usize = Strided::<'_, u32>::CHUNK;
-/// The addresses of a call that needs less room.
-const SHORT: usize = 32;
-
-/// Writes the values of at most `N` addresses.
-#[inline(always)]
-pub(crate) fn values<const N: usize, A: Family>(table: &Table, addresses: &[A], out: &mut [u64], miss: u64) {
-    let mut found = [NextHop::NONE; N];
-    let found = &mut found[..addresses.len()];
-    match &A::half(table).fib {
-        Some(fib) => fib.lookup_batch(addresses, found),
-        None => found.fill(NextHop::NONE),
-    }
-    let values = table.values.all();
-    for (out, &index) in out.iter_mut().zip(&*found) {
-        let value = values.get(index.0 as usize).copied().unwrap_or(miss);
-        *out = if index == NextHop::NONE { miss } else { value };
-    }
+    unsafe { answer(route.map(|(_, number)| number.get()), value) }
 }
 
 /// # Safety
@@ -109,12 +134,14 @@ pub(crate) unsafe fn bulk<A: Family>(
     // SAFETY: the caller's promise.
     let (table, out) =
         unsafe { (given(table, "the table")?, elements_mut(out, addresses.len(), "the answers")?) };
-    if addresses.len() <= SHORT {
-        addresses.in_chunks(out, |addresses, out| values::<SHORT, A>(table, addresses, out, miss));
-    } else {
-        addresses.in_chunks(out, |addresses, out| values::<CHUNK, A>(table, addresses, out, miss));
-    }
+    A::each(&table.routes, addresses, |at, found| out[at] = value_of(found, miss));
     Ok(0)
+}
+
+/// Returns the value that a lookup found, or `miss`.
+#[inline]
+pub(crate) fn value_of<A: Address>(found: Found<'_, A>, miss: u64) -> u64 {
+    found.value().map_or(miss, |number| number.get())
 }
 
 /// # Safety
@@ -129,9 +156,18 @@ pub(crate) unsafe fn indices<A: Family>(
     // SAFETY: the caller's promise.
     let (table, out) =
         unsafe { (given(table, "the table")?, elements_mut(out, addresses.len(), "the indices")?) };
-    match &A::half(table).fib {
-        Some(fib) => fib.lookup_strided(addresses, out),
-        None => out.fill(NextHop::NONE),
-    }
+    A::classes(&table.routes, addresses, out);
     Ok(0)
+}
+
+/// The bit of an index that says IPv6: the classes of a table are numbers of one family, fewer than
+/// 2^31.
+const IPV6: u32 = 1 << 31;
+
+/// Returns the value of an index of [`indices`].
+pub(crate) fn value_of_index(table: &Table, index: u32) -> Option<u64> {
+    let (routes, class) = (&table.routes, NextHop(index & !IPV6));
+    let value =
+        if index & IPV6 == 0 { routes.class_value_ipv4(class) } else { routes.class_value_ipv6(class) };
+    value.map(|number| number.get())
 }

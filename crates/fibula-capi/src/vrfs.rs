@@ -5,7 +5,7 @@ use crate::abi::{
 };
 use crate::error::{Failure, call};
 use crate::live::waiting;
-use crate::lookup::{CHUNK, strided};
+use crate::lookup::strided;
 use fibula::engine::BEST;
 use fibula::live::ReaderOf;
 use fibula::table_set::live::LiveTableSet;
@@ -13,6 +13,9 @@ use fibula::table_set::{Mixed, TableId, TableSet};
 use fibula::{Address, Change, IpPrefix, NextHop, Prefix, Rib, Route, Strided};
 use std::ffi::{c_int, c_void};
 use std::time::Duration;
+
+/// The most addresses of a chunk.
+const CHUNK: usize = Strided::<u32>::CHUNK;
 
 /// The writer's end. Tables are created and removed in both families, so their ids are the same.
 #[derive(Debug)]

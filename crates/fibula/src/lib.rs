@@ -60,6 +60,7 @@ pub mod rib;
 mod route;
 #[doc(hidden)]
 pub mod sections;
+#[cfg(any(test, feature = "snapshot"))]
 pub mod snapshot;
 mod strided;
 pub mod table;

@@ -74,6 +74,7 @@ pub struct Sections<'s> {
 }
 
 impl<'s> Sections<'s> {
+    #[cfg(any(test, feature = "snapshot"))]
     pub(crate) fn new(mapping: &'s Mapping, sections: &'s [Section]) -> Self {
         Self { mapping, sections }
     }

@@ -95,13 +95,7 @@ impl<'b, A: Address> Strided<'b, A> {
     /// If the two differ in length.
     pub fn in_chunks<T>(self, out: &mut [T], mut with: impl FnMut(&[A], &mut [T])) {
         assert_eq!(self.len, out.len(), "as many answers as addresses");
-        self.each_chunk(|start, addresses| with(addresses, &mut out[start..][..addresses.len()]));
-    }
-
-    /// Calls `with` with some of them at a time, in order, and the position of the first.
-    /// Prefetches the bytes of those that follow.
-    #[inline]
-    pub(crate) fn each_chunk(self, with: impl FnMut(usize, &[A])) {
+        let with = |start, addresses: &[A]| with(addresses, &mut out[start..][..addresses.len()]);
         // A short call pays for no more room than it needs.
         if self.len <= BURST {
             self.each_chunk_of::<BURST>(with);
@@ -110,8 +104,10 @@ impl<'b, A: Address> Strided<'b, A> {
         }
     }
 
+    /// Calls `with` with at most `N` of them at a time, in order, and the position of the first.
+    /// Prefetches the bytes of those that follow.
     #[inline]
-    fn each_chunk_of<const N: usize>(self, mut with: impl FnMut(usize, &[A])) {
+    pub(crate) fn each_chunk_of<const N: usize>(self, mut with: impl FnMut(usize, &[A])) {
         let mut addresses = [A::ZERO; N];
         for start in (0..self.len).step_by(N) {
             let addresses = &mut addresses[..N.min(self.len - start)];

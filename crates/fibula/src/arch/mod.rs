@@ -85,6 +85,7 @@ impl Sealed for Scalar {}
 
 impl Isa for Scalar {
     const NAME: &'static str = "scalar";
+    const IS_RARE: bool = cfg!(target_arch = "x86_64");
 
     #[inline(always)]
     fn level(self) -> Level {
@@ -100,6 +101,9 @@ pub trait Isa: Sealed + Copy + Send + Sync + 'static {
 
     /// The name, as in configurations.
     const NAME: &'static str;
+
+    /// Whether other sets are compiled for this architecture, which nearly all its processors have.
+    const IS_RARE: bool = false;
 
     /// Returns the [CRC-32C](crc32c) of a key.
     #[inline(always)]

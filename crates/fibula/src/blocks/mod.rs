@@ -9,6 +9,7 @@ pub(crate) mod fallback;
 pub mod levels;
 pub mod linear_tree;
 pub mod parallel;
+#[cfg(any(test, feature = "engines"))]
 pub mod patricia;
 pub mod pipeline;
 pub mod rank;

@@ -1,8 +1,7 @@
 //! Optional capabilities of engines: traits beside [`Engine`], and their methods as values that an
 //! engine returns.
 
-use super::{Config, Engine, Lookup, Stages};
-use crate::arch::{Isa, Kernel, Level, dispatch};
+use super::{Config, Engine};
 use crate::sections::{SectionWriter, Sections};
 use crate::{Address, Error};
 
@@ -66,42 +65,5 @@ impl<E: Persist<A>, A: Address> Persistence<E, A> {
     #[must_use]
     pub fn of_engine() -> Self {
         Self { save: |engine, sections| engine.save(sections), open: E::open }
-    }
-}
-
-/// The methods of [`Stages`], for any instruction set.
-#[derive(Debug)]
-pub struct Staging<L: Lookup<A>, A: Address> {
-    pub(crate) count: fn(&L) -> usize,
-    pub(crate) run: fn(&L, Level, usize, &[A], &mut [u64]),
-}
-
-impl<L: Stages<A>, A: Address> Staging<L, A> {
-    /// Returns the methods of `L`.
-    #[must_use]
-    pub fn of_lookup() -> Self {
-        Self {
-            count: L::stages,
-            run: |tables, level, stage, addresses, found| {
-                dispatch(level, Staged { tables, stage, addresses, found });
-            },
-        }
-    }
-}
-
-/// One stage of a batch as a kernel, to be compiled for every instruction set.
-struct Staged<'b, L, A> {
-    tables: &'b L,
-    stage: usize,
-    addresses: &'b [A],
-    found: &'b mut [u64],
-}
-
-impl<A: Address, L: Stages<A>> Kernel for Staged<'_, L, A> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run<I: Isa>(self, isa: I) {
-        self.tables.run_stage(isa, self.stage, self.addresses, self.found);
     }
 }

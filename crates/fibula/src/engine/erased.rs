@@ -1,7 +1,9 @@
 //! Engines and views of any width and kind behind one pointer, so that tables can be chosen at run
 //! time.
 
-use super::{Accesses, Config, Engine, Lookup, View, Width, WidthBits};
+#[cfg(any(test, feature = "engines"))]
+use super::Accesses;
+use super::{Config, Engine, Lookup, Persistence, View, Width, WidthBits};
 use crate::address::sealed::Sealed;
 use crate::arch::{Compiled, Function, Isa, Kernel, Level, Sets, dispatch};
 use crate::blocks::pipeline::BURST;
@@ -15,6 +17,12 @@ pub trait Whole<A: Address>: View<A> {
     fn engine(&self) -> &dyn Engine<A>;
     /// Returns the engine, mutably.
     fn engine_mut(&mut self) -> &mut dyn Engine<A>;
+    /// See [`Engine::validate`].
+    ///
+    /// # Errors
+    /// With the first contradiction found.
+    #[cfg(any(test, feature = "engines"))]
+    fn validate(&self, rib: &Rib<A>) -> Result<(), String>;
     /// See [`Engine::copied`].
     fn copied(&self) -> Option<Box<dyn Whole<A>>>;
     /// See [`Share::share`](super::Share::share).
@@ -44,13 +52,16 @@ pub fn opened<A: Address, E: Engine<A>>(
     sections: &Sections<'_>,
     config: &Config,
 ) -> Result<Box<dyn View<A>>, Error> {
-    let persistence = E::persistence().ok_or_else(no_snapshots)?;
+    let persistence = persistence::<A, E>()?;
     let tables = (persistence.open)(sections, config)?;
     Ok(Box::new(Alone { tables, single: Compiled::for_level(config.isa) }))
 }
 
-fn no_snapshots() -> Error {
-    Error::new(ErrorKind::Unsupported, "this engine keeps no snapshots")
+/// Returns how an engine is stored. Without the feature `snapshot`, none is: no code for it is
+/// compiled.
+fn persistence<A: Address, E: Engine<A>>() -> Result<Persistence<E, A>, Error> {
+    let known = if cfg!(any(test, feature = "snapshot")) { E::persistence() } else { None };
+    known.ok_or_else(|| Error::new(ErrorKind::Unsupported, "this engine keeps no snapshots"))
 }
 
 /// An engine, which contains its view.
@@ -95,7 +106,13 @@ impl<A: Address, L: Lookup<A>> Kernel for Batch<'_, L, A, L::Width> {
     fn run<I: Isa>(self, isa: I) {
         // Here the compiler learns that both are equally long.
         let next_hops = &mut self.next_hops[..self.addresses.len()];
-        self.tables.lookup_batch(isa, self.addresses, next_hops);
+        if const { I::IS_RARE && !L::ON_BASELINE } {
+            for (&address, next_hop) in self.addresses.iter().zip(next_hops) {
+                *next_hop = self.tables.lookup_on(isa, address);
+            }
+        } else {
+            self.tables.lookup_batch(isa, self.addresses, next_hops);
+        }
     }
 }
 
@@ -178,12 +195,14 @@ fn widened<const AT_ONCE: usize, A: Address, L: Lookup<A>>(
 }
 
 /// Looks up one address and counts what that reads, in code that an engine and its view share.
+#[cfg(any(test, feature = "engines"))]
 #[inline(never)]
 fn counted<A: Address, L: Lookup<A>>(tables: &L, address: A, accesses: &mut Accesses) -> NextHop {
     tables.lookup_metered(address, accesses).widen()
 }
 
 /// Runs a stage, or the whole lookup if it has no stages.
+#[cfg(any(test, feature = "engines"))]
 fn run_stage<A: Address, L: Lookup<A>>(
     tables: &L,
     single: &Compiled<Single<L, A>>,
@@ -208,6 +227,7 @@ macro_rules! answers {
             $self.single.call($tables, address)
         }
 
+        #[cfg(any(test, feature = "engines"))]
         fn lookup_counted(&$self, address: A, accesses: &mut Accesses) -> NextHop {
             counted($tables, address, accesses)
         }
@@ -224,10 +244,12 @@ macro_rules! answers {
             <<$lookup as Lookup<A>>::Width as Width>::BITS
         }
 
+        #[cfg(any(test, feature = "engines"))]
         fn stages(&$self) -> usize {
             <$lookup>::staging().map_or(1, |staging| (staging.count)($tables))
         }
 
+        #[cfg(any(test, feature = "engines"))]
         fn run_stage(&$self, stage: usize, addresses: &[A], found: &mut [u64]) {
             run_stage($tables, &$self.single, stage, addresses, found);
         }
@@ -275,6 +297,11 @@ impl<A: Address, E: Engine<A>> Whole<A> for Held<E, A> {
         &mut self.engine
     }
 
+    #[cfg(any(test, feature = "engines"))]
+    fn validate(&self, rib: &Rib<A>) -> Result<(), String> {
+        self.engine.validate(rib)
+    }
+
     fn copied(&self) -> Option<Box<dyn Whole<A>>> {
         let single = Compiled::for_level(self.single.level());
         Some(Box::new(Self { engine: self.engine.copied()?, single }))
@@ -292,8 +319,7 @@ impl<A: Address, E: Engine<A>> Whole<A> for Held<E, A> {
     }
 
     fn save<'s>(&'s self, sections: &mut SectionWriter<'s>) -> Result<(), Error> {
-        let persistence = E::persistence().ok_or_else(no_snapshots)?;
-        (persistence.save)(&self.engine, sections);
+        (persistence::<A, E>()?.save)(&self.engine, sections);
         Ok(())
     }
 }

@@ -31,6 +31,7 @@ mod lengths;
 mod meter;
 mod registry;
 mod run_off;
+#[cfg(any(test, feature = "engines"))]
 mod stages;
 mod survey;
 mod update;
@@ -38,14 +39,15 @@ pub(crate) mod view;
 mod width;
 
 pub use about::{About, LimitInfo, ParameterInfo, Updates};
-pub use capability::{Persist, Persistence, Share, Sharing, Staging};
+pub use capability::{Persist, Persistence, Share, Sharing};
 pub use choice::{BEST, costs};
 pub use config::Config;
 pub use figure::Figure;
 pub use lengths::Lengths;
 pub use meter::{Accesses, Meter, Unmetered};
 pub use registry::{Builder, ENGINES, Entry, Makers, Opener, find};
-pub use stages::Stages;
+#[cfg(any(test, feature = "engines"))]
+pub use stages::{Stages, Staging};
 pub(crate) use survey::Shape;
 pub use survey::{Estimate, Routes, Survey};
 pub use update::{Cost, Update};
@@ -71,6 +73,10 @@ pub trait Lookup<A: Address>: Send + Sync + 'static {
     /// The instruction sets that lookups are compiled for: all, unless an engine has no vector code
     /// and was measured to gain nothing from the others.
     const SETS: Sets = Sets::All;
+
+    /// Whether batches are compiled for the baseline of a processor that has others: x86-64 without
+    /// AVX2. Where not, a batch is a loop there, and a tenth of the engine's code is saved.
+    const ON_BASELINE: bool = true;
 
     /// Returns the answer for one address, and reports each access to the table to `meter`. This is
     /// the scalar lookup, written once.
@@ -99,6 +105,7 @@ pub trait Lookup<A: Address>: Send + Sync + 'static {
     fn lookup_batch<I: Isa>(&self, isa: I, addresses: &[A], next_hops: &mut [Self::Width]);
 
     /// Returns the methods that run a lookup in stages, if it can be divided.
+    #[cfg(any(test, feature = "engines"))]
     #[must_use]
     fn staging() -> Option<Staging<Self, A>>
     where
@@ -163,7 +170,10 @@ pub trait Engine<A: Address>: Send + Sync + 'static {
     ///
     /// # Errors
     /// Returns the first contradiction found.
-    fn validate(&self, rib: &Rib<A>) -> Result<(), String> {
+    fn validate(&self, rib: &Rib<A>) -> Result<(), String>
+    where
+        Self: Sized,
+    {
         let _ = rib;
         Ok(())
     }

@@ -68,7 +68,8 @@ pub fn find<'e>(engines: &'e [Entry], name: &str) -> Result<&'e Entry, Error> {
 
 /// Creates an [`Entry`] from a description and an engine type that is generic over the width, or
 /// over family and width. A type of which answers always have 32 bits is called `wide`: it has no
-/// parameter for the width. Other crates use it to add their own engines.
+/// parameter for the width, or one whose default is `u32`. Without the feature `narrow` all are
+/// compiled for 32 bits alone. Other crates use it to add their own engines.
 #[macro_export]
 macro_rules! engine_entry {
     ($about:expr, [ipv4] $($engine:ident)::+) => {
@@ -114,6 +115,16 @@ macro_rules! engine_entry {
         }
     };
     (@make $address:ty, $($engine:ident)::+ <$($family:ty,)?>) => {
+        $crate::engine_of_widths!($address, $($engine)::+ <$($family,)?>)
+    };
+}
+
+/// The constructors of an engine of every width.
+#[cfg(any(test, feature = "narrow"))]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! engine_of_widths {
+    ($address:ty, $($engine:ident)::+ <$($family:ty,)?>) => {
         $crate::engine::Makers::<$address> {
             build: |rib, config, width| {
                 use $crate::engine::{WidthBits, boxed};
@@ -136,19 +147,29 @@ macro_rules! engine_entry {
     };
 }
 
+/// The constructors of an engine of 32-bit answers alone, to be compiled once.
+#[cfg(not(any(test, feature = "narrow")))]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! engine_of_widths {
+    ($address:ty, $($engine:ident)::+ <$($family:ty,)?>) => {
+        $crate::engine_entry!(@wide $address, $($engine)::+ <$($family,)? u32>)
+    };
+}
+
 /// Defines a static `ENGINES`, with one line for each engine of a crate: an identifier, the
 /// description, the families, the type, and `(wide)` where its answers always have 32 bits. The
-/// identifier is the engine's name with `-` written `_`.
+/// identifier is the engine's name with `-` written `_`. A line may begin with a `#[cfg(...)]`.
 ///
 /// It also exports a macro `for_each_engine!`, which calls another macro with `identifier
 /// [families]` for each engine, so that a test suite can be stamped on all of them. For one whose
 /// answers always have 32 bits, `(wide)` follows.
 #[macro_export]
 macro_rules! registry {
-    ($($test_name:ident: $about:path, [$($family:ident)+] $($engine:ident)::+ $(($width:ident))?;)+) => {
+    ($($(#[$if:meta])? $test_name:ident: $about:path, [$($family:ident)+] $($engine:ident)::+ $(($width:ident))?;)+) => {
         /// The engines of this crate.
         pub static ENGINES: &[$crate::engine::Entry] =
-            &[$($crate::engine_entry!($about, [$($family)+] $($width)? $($engine)::+)),+];
+            &[$($(#[$if])? $crate::engine_entry!($about, [$($family)+] $($width)? $($engine)::+)),+];
 
         /// Calls `$callback!` with one `identifier [families]` for each engine of this crate, and
         /// `(wide)` after those whose answers always have 32 bits.
@@ -163,15 +184,17 @@ macro_rules! registry {
 use crate::engines;
 
 registry! {
-    oracle: engines::oracle::ABOUT, [ipv4 ipv6] engines::oracle::Oracle;
-    intervals: engines::intervals::ABOUT, [ipv4 ipv6] engines::intervals::Intervals;
-    radix: engines::radix::ABOUT, [ipv4 ipv6] engines::radix::Radix;
+    oracle: engines::oracle::ABOUT, [ipv4 ipv6] engines::oracle::Oracle (wide);
+    intervals: engines::intervals::ABOUT, [ipv4 ipv6] engines::intervals::Intervals (wide);
+    #[cfg(any(test, feature = "engines"))]
+    radix: engines::radix::ABOUT, [ipv4 ipv6] engines::radix::Radix (wide);
+    #[cfg(any(test, feature = "engines"))]
     dir24_8: engines::dir24_8::ABOUT, [ipv4] engines::dir24_8::Dir24_8;
     mosaic: engines::mosaic::ABOUT, [ipv4] engines::mosaic::Mosaic;
     mosaic_runs: engines::mosaic::RUNS, [ipv4] engines::mosaic::MosaicRuns;
     mosaic_deep: engines::mosaic::DEEP, [ipv4] engines::mosaic::MosaicDeep;
     mosaic_spans: engines::mosaic::SPANS, [ipv4] engines::mosaic::MosaicSpans;
-    poptrie: engines::poptrie::ABOUT, [ipv4 ipv6] engines::poptrie::Poptrie;
+    poptrie: engines::poptrie::ABOUT, [ipv4 ipv6] engines::poptrie::Poptrie (wide);
     ledger: engines::front::exact::ABOUT, [ipv4 ipv6] engines::front::exact::Ledger (wide);
     casement: engines::front::window::ABOUT, [ipv4 ipv6] engines::front::window::Casement (wide);
     terrace: engines::terrace::ABOUT, [ipv6] engines::terrace::Terrace (wide);

@@ -2,7 +2,7 @@
 
 use super::{Lengths, WidthBits};
 use crate::arch::Level;
-use crate::{Address, Delta, Family, Prefix, Rib, Route};
+use crate::{Address, Delta, Family, NextHop, Prefix, Rib, Route};
 use std::cell::OnceCell;
 use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
@@ -21,15 +21,20 @@ pub(crate) struct Shape {
 impl Shape {
     /// Returns the shape of a table. O(n).
     pub(crate) fn of<A: Address>(rib: &Rib<A>) -> Self {
-        let width = WidthBits::holding(rib.max_next_hop());
+        let width = width_of(rib.max_next_hop());
         Self { family: A::FAMILY, lengths: Lengths::of(rib), width }
     }
 
     /// Follows a change of the table. O(1).
     pub(crate) fn follow<A: Address>(&mut self, delta: &Delta<A>) {
         self.lengths.follow(delta);
-        self.width = Ord::max(self.width, WidthBits::holding(delta.after));
+        self.width = Ord::max(self.width, width_of(delta.after));
     }
+}
+
+/// Returns the width of the answers of a table whose greatest next hop is this one.
+fn width_of(greatest: NextHop) -> WidthBits {
+    if cfg!(any(test, feature = "narrow")) { WidthBits::holding(greatest) } else { WidthBits::U32 }
 }
 
 /// The routes of a table of either family.

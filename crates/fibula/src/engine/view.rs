@@ -1,6 +1,8 @@
 //! [`View`]: lookups, whatever engine they come from.
 
-use super::{Accesses, WidthBits};
+#[cfg(any(test, feature = "engines"))]
+use super::Accesses;
+use super::WidthBits;
 use crate::address::sealed::Sealed;
 use crate::arch::Level;
 use crate::{Address, NextHop, NextHopSlice, Rib, Strided};
@@ -28,6 +30,7 @@ pub trait View<A: Address>: Sealed + Send + Sync {
     fn lookup_index(&self, address: A) -> NextHop;
 
     /// As [`lookup_index`](View::lookup_index), and adds the accesses of the lookup to `accesses`.
+    #[cfg(any(test, feature = "engines"))]
     fn lookup_counted(&self, address: A, accesses: &mut Accesses) -> NextHop;
 
     /// Writes the answer for `addresses[i]` to `next_hops[i]`. Several times as fast as single
@@ -49,6 +52,7 @@ pub trait View<A: Address>: Sealed + Send + Sync {
 
     /// Returns the number of stages of a lookup, each for a thread of its own; 1 if it cannot be
     /// divided.
+    #[cfg(any(test, feature = "engines"))]
     fn stages(&self) -> usize;
 
     /// Runs one stage of many lookups; see [`Stages::run_stage`](super::Stages::run_stage). If
@@ -65,6 +69,7 @@ pub trait View<A: Address>: Sealed + Send + Sync {
     /// }
     /// assert_eq!((fib.stages(), found), (2, [7, 0]));
     /// ```
+    #[cfg(any(test, feature = "engines"))]
     fn run_stage(&self, stage: usize, addresses: &[A], found: &mut [u64]);
 
     /// Sets the instruction set of later lookups; the answers stay the same. For tests and

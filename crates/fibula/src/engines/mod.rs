@@ -3,6 +3,7 @@
 
 #![forbid(unsafe_code)]
 
+#[cfg(any(test, feature = "engines"))]
 pub(crate) mod dir24_8;
 pub(crate) mod front;
 pub(crate) mod intervals;
@@ -10,5 +11,6 @@ pub(crate) mod mosaic;
 pub(crate) mod mosaic6;
 pub(crate) mod oracle;
 pub(crate) mod poptrie;
+#[cfg(any(test, feature = "engines"))]
 pub(crate) mod radix;
 pub(crate) mod terrace;

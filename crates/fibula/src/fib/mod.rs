@@ -12,6 +12,7 @@ use crate::engine::{
     BEST, Choice, Config, Cost, ENGINES, Entry, Figure, Makers, Update, Whole, WidthBits, find,
 };
 use crate::memory::Memory;
+#[cfg(any(test, feature = "snapshot"))]
 use crate::sections::{SectionWriter, Sections};
 use crate::{Address, Delta, Error, ErrorKind, Limit, Rib};
 use std::ops::Deref;
@@ -160,6 +161,7 @@ impl<A: Address> Fib<A> {
     ///
     /// # Errors
     /// If the engine cannot be stored in snapshots.
+    #[cfg(any(test, feature = "snapshot"))]
     pub(crate) fn save<'s>(&'s self, sections: &mut SectionWriter<'s>) -> Result<(), Error> {
         let name = self.entry.about.name;
         self.whole.save(sections).map_err(|error| Error::new(error.kind(), format!("{name}: {error}")))
@@ -252,8 +254,9 @@ impl<A: Address> Fib<A> {
     ///
     /// # Errors
     /// Returns the first contradiction found.
+    #[cfg(any(test, feature = "engines"))]
     pub fn validate(&self, rib: &Rib<A>) -> Result<(), String> {
-        self.whole.engine().validate(rib)
+        self.whole.validate(rib)
     }
 }
 
@@ -337,6 +340,7 @@ fn makers<A: Address>(entry: &Entry) -> Result<Makers<A>, Error> {
 ///
 /// # Errors
 /// If the engine is not among `engines`, or its sections are unsound.
+#[cfg(any(test, feature = "snapshot"))]
 pub(crate) fn open<A: Address>(
     engines: &'static [Entry],
     specification: &str,
@@ -345,7 +349,12 @@ pub(crate) fn open<A: Address>(
 ) -> Result<Box<dyn View<A>>, Error> {
     let (name, config) = Config::default().with_all_of(specification)?;
     let entry = find(engines, name)?;
-    (makers(entry)?.open)(sections, &config.resolved(entry.about)?, width)
+    let makers = makers(entry)?;
+    if let Some(one) = makers.one_width.filter(|&one| one != width) {
+        let text = format!("{name} in this file has answers of {width} bits; this build reads {one}");
+        return Err(Error::new(ErrorKind::Unsupported, text));
+    }
+    (makers.open)(sections, &config.resolved(entry.about)?, width)
 }
 
 #[cfg(test)]

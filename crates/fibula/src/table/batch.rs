@@ -213,6 +213,50 @@ impl<V, F: Form<V>> Table<V, F> {
         let half = &self.ipv6;
         half.each_strided(addresses, Match::each(half, found));
     }
+
+    /// Looks up IPv4 addresses in packet headers: `classes[i]` becomes the next hop by which the
+    /// engine names the answer to address *i*: a number of half the size of a reference, for arrays
+    /// of one's own, and the fastest. It means the same until the table changes; then another
+    /// answer may have it. The [form](super::form) of the table says which routes have one.
+    ///
+    /// # Panics
+    /// If `addresses` and `classes` differ in length.
+    ///
+    /// ```
+    /// use fibula::{IpPrefix, NextHop, Strided, ValueTable};
+    /// let routes = [("192.0.2.0/24", "red"), ("198.51.100.0/24", "red")];
+    /// let routes = routes.map(|(text, port)| (text.parse::<IpPrefix>().unwrap(), port));
+    /// let table: ValueTable<&str> = routes.into_iter().collect();
+    /// let addresses = [192, 0, 2, 1, 198, 51, 100, 7, 203, 0, 113, 9];
+    /// let mut classes = [NextHop::NONE; 3];
+    /// table.lookup_classes_ipv4(Strided::new(&addresses, 4), &mut classes);
+    /// assert_eq!((classes[0] == classes[1], classes[2]), (true, NextHop::NONE));
+    /// assert_eq!(table.class_value_ipv4(classes[0]), Some(&"red"));
+    /// ```
+    pub fn lookup_classes_ipv4(&self, addresses: Strided<'_, u32>, classes: &mut [NextHop]) {
+        self.ipv4.compiled.lookup_strided(addresses, classes);
+    }
+
+    /// Looks up IPv6 addresses; see [`lookup_classes_ipv4`](Table::lookup_classes_ipv4).
+    ///
+    /// # Panics
+    /// If `addresses` and `classes` differ in length.
+    pub fn lookup_classes_ipv6(&self, addresses: Strided<'_, u128>, classes: &mut [NextHop]) {
+        self.ipv6.compiled.lookup_strided(addresses, classes);
+    }
+
+    /// Returns the value of the IPv4 routes of a [class](Table::lookup_classes_ipv4); `None` if
+    /// there are none. O(1).
+    #[must_use]
+    pub fn class_value_ipv4(&self, class: NextHop) -> Option<&V> {
+        self.ipv4.store.slots().value(class)
+    }
+
+    /// As [`class_value_ipv4`](Table::class_value_ipv4), of IPv6 routes.
+    #[must_use]
+    pub fn class_value_ipv6(&self, class: NextHop) -> Option<&V> {
+        self.ipv6.store.slots().value(class)
+    }
 }
 
 /// What a table answers for one address of many. It borrows the table, so that what it answers is
@@ -329,9 +373,23 @@ impl<A: Address, S: Store> Half<A, S> {
     /// As [`Half::each`], for addresses in packet headers.
     #[inline]
     fn each_strided(&self, addresses: Strided<'_, A>, mut found: impl FnMut(usize, NextHop, A)) {
-        let mut next_hops = [NextHop::NONE; Strided::<u32>::CHUNK];
-        addresses.each_chunk(|start, addresses| {
-            self.each_of_chunk(start, addresses, &mut next_hops[..addresses.len()], &mut found);
+        // A short call pays for no more room than it needs.
+        if addresses.len() <= BURST {
+            self.each_strided_of::<BURST>(addresses, &mut found);
+        } else {
+            self.each_strided_of::<{ Strided::<u32>::CHUNK }>(addresses, &mut found);
+        }
+    }
+
+    #[inline]
+    fn each_strided_of<const N: usize>(
+        &self,
+        addresses: Strided<'_, A>,
+        found: &mut impl FnMut(usize, NextHop, A),
+    ) {
+        let mut next_hops = [NextHop::NONE; N];
+        addresses.each_chunk_of::<N>(|start, addresses| {
+            self.each_of_chunk(start, addresses, &mut next_hops[..addresses.len()], &mut *found);
         });
     }
 
@@ -346,7 +404,7 @@ impl<A: Address, S: Store> Half<A, S> {
     ) {
         self.compiled.lookup_batch(addresses, next_hops);
         let slots = self.store.slots();
-        slots.for_each(next_hops, |at, next_hop| found(start + at, next_hop, addresses[at]));
+        slots.for_each(next_hops, addresses, |at, next_hop, address| found(start + at, next_hop, address));
     }
 }
 
@@ -413,8 +471,8 @@ impl<A: Address> Gathered<A> {
         }
         let (addresses, indices) = (&self.addresses[..count], &mut self.indices[..count]);
         half.compiled.lookup_batch(addresses, indices);
-        half.store.slots().for_each(indices, |at, index| {
-            let found = half.matching(index, addresses[at]);
+        half.store.slots().for_each(indices, addresses, |at, index, address| {
+            let found = half.matching(index, address);
             matches[usize::from(self.positions[at])] = found.map(|(prefix, value)| (prefix.into(), value));
         });
     }

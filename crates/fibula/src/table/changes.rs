@@ -41,6 +41,12 @@ impl<V, F: Form<V>> Table<V, F> {
         Ok(Self::of(Some(Arc::new(settings))))
     }
 
+    /// Returns how the table is compiled, and how much it may take.
+    #[must_use]
+    pub fn settings(&self) -> Settings {
+        self.ipv4.compiled.settings().as_deref().cloned().unwrap_or_default()
+    }
+
     /// Makes changes in order, or none of them: to a value, or where there is none, to no route.
     /// Compiles once. Returns the number of routes that are new, gone or have another value.
     /// O(log n) each; if they are refused, as much again.

@@ -139,6 +139,7 @@ impl<V: Clone + Eq + Hash, const LENGTHS: bool> Store for Classes<V, LENGTHS> {
             + self.by_value.capacity() * 8 / 7 * (size_of::<NextHop>() + 1)
     }
 
+    #[cfg(any(test, feature = "engines"))]
     fn validate<A: Address>(&self, rib: &Rib<A>) -> Result<(), String> {
         let mut routes = vec![0; self.routes.len()];
         for route in rib {

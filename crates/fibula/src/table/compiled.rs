@@ -3,7 +3,7 @@
 //! Hidden and not promised: the Python package keeps its own values beside it.
 
 use super::settings::Shared;
-use crate::{Address, Change, Delta, Error, Fib, NextHop, Rib, View};
+use crate::{Address, Change, Delta, Error, Fib, NextHop, Rib, Strided, View};
 
 /// The engine of a table: the best for calls of one address as well as of many.
 pub(super) const ENGINE: &str = "best/calls=any";
@@ -102,6 +102,14 @@ impl<A: Address> Compiled<A> {
         }
     }
 
+    /// As [`Compiled::lookup_batch`], for addresses in packet headers.
+    pub(super) fn lookup_strided(&self, addresses: Strided<'_, A>, indices: &mut [NextHop]) {
+        match &self.fib {
+            Some(fib) => fib.lookup_strided(addresses, indices),
+            None => indices.fill(NextHop::NONE),
+        }
+    }
+
     /// Makes changes, in order. Returns what they came to, at most one a prefix.
     pub fn apply_all(&mut self, changes: impl IntoIterator<Item = Change<A>>) -> Vec<Delta<A>> {
         let deltas = self.rib.apply_all(changes).deltas;
@@ -152,6 +160,7 @@ impl<A: Address> Compiled<A> {
     ///
     /// # Errors
     /// With the first contradiction found.
+    #[cfg(any(test, feature = "engines"))]
     pub(super) fn validate(&self) -> Result<(), String> {
         match &self.fib {
             Some(fib) => fib.validate(&self.rib),

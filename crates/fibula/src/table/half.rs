@@ -146,6 +146,7 @@ impl<A: Address, S: Store> Half<A, S> {
     }
 
     /// Checks the values and the engine against the routes.
+    #[cfg(any(test, feature = "engines"))]
     pub(super) fn validate(&self) -> Result<(), String> {
         self.store.validate(self.rib())?;
         self.compiled.validate()

@@ -432,6 +432,7 @@ impl<V, F: Form<V>> Table<V, F> {
     ///
     /// # Errors
     /// With the first contradiction found.
+    #[cfg(any(test, feature = "engines"))]
     pub fn validate(&self) -> Result<(), String> {
         self.ipv4.validate()?;
         self.ipv6.validate()

@@ -37,7 +37,11 @@ impl Settings {
         })
     }
 
-    pub(super) fn build<A: Address>(&self, rib: &Rib<A>) -> Result<Fib<A>, Error> {
+    /// Compiles routes as a table of these settings does.
+    ///
+    /// # Errors
+    /// As [`Fib::build_from`].
+    pub fn build<A: Address>(&self, rib: &Rib<A>) -> Result<Fib<A>, Error> {
         Fib::build_from(ENGINES, &self.engine, rib, self.config.clone())
     }
 }

@@ -57,6 +57,7 @@ impl<V> Slots<V> {
     }
 
     /// Returns the number of slots in use. O(slots).
+    #[cfg(any(test, feature = "engines"))]
     pub(super) fn used(&self) -> usize {
         self.values.iter().filter(|slot| matches!(slot, Slot::Used { .. })).count()
     }
@@ -149,21 +150,27 @@ impl<V> Slots<V> {
         self.class(index).map(|(len, value)| (Prefix::containing(address, len), value))
     }
 
-    /// Calls `found` for each of `indices` with its position. The slots of the next are prefetched
-    /// if there are too many for the near caches.
+    /// Calls `found` for each of `indices` with its position and what is at that of `others`, which
+    /// has as many. The slots of the next are prefetched if there are too many for the near caches.
     #[inline]
-    pub(super) fn for_each(&self, indices: &[NextHop], mut found: impl FnMut(usize, NextHop)) {
+    pub(super) fn for_each<T: Copy>(
+        &self,
+        indices: &[NextHop],
+        others: &[T],
+        mut found: impl FnMut(usize, NextHop, T),
+    ) {
+        let both = indices.iter().zip(others).enumerate();
         if size_of_val(&self.values[..]) <= NEAR {
-            return indices.iter().enumerate().for_each(|(at, &index)| found(at, index));
+            return both.for_each(|(at, (&index, &other))| found(at, index, other));
         }
         for &index in indices.iter().take(AHEAD) {
             prefetch(&self.values, self.position(index));
         }
-        for (at, &index) in indices.iter().enumerate() {
+        for (at, (&index, &other)) in both {
             if let Some(&index) = indices.get(at + AHEAD) {
                 prefetch(&self.values, self.position(index));
             }
-            found(at, index);
+            found(at, index, other);
         }
     }
 
@@ -244,6 +251,7 @@ impl<V> Store for Slots<V> {
         self.bytes()
     }
 
+    #[cfg(any(test, feature = "engines"))]
     fn validate<A: Address>(&self, rib: &Rib<A>) -> Result<(), String> {
         for route in rib {
             let found = self.class(route.next_hop).map(|(len, _)| len);

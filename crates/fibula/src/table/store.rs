@@ -79,5 +79,6 @@ pub trait Store: Sized {
     ///
     /// # Errors
     /// With the first contradiction found.
+    #[cfg(any(test, feature = "engines"))]
     fn validate<A: Address>(&self, rib: &Rib<A>) -> Result<(), String>;
 }

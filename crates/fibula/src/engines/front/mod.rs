@@ -134,6 +134,7 @@ impl<P: Part<A>, A: Address> FrontView<P, A> {
 
 impl<P: Part<A>, A: Address> Lookup<A> for FrontView<P, A> {
     type Width = u32;
+    const ON_BASELINE: bool = false;
 
     #[inline(always)]
     fn lookup_metered<M: Meter>(&self, address: A, meter: &mut M) -> u32 {

@@ -90,6 +90,7 @@ impl<W: Width, F: Tiles<B::Entry>, B: Below<W>> MosaicView<W, F, B> {
 impl<W: Width, F: Tiles<B::Entry>, B: Below<W>> Lookup<u32> for MosaicView<W, F, B> {
     type Width = W;
     const SETS: Sets = Sets::Words;
+    const ON_BASELINE: bool = false;
 
     #[inline(always)]
     fn lookup_metered<M: Meter>(&self, address: u32, meter: &mut M) -> W {

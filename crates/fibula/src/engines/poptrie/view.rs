@@ -157,6 +157,7 @@ impl<A: Address, W: Width> PoptrieView<A, W> {
 impl<A: Address, W: Width> Lookup<A> for PoptrieView<A, W> {
     type Width = W;
     const SETS: Sets = Sets::Words;
+    const ON_BASELINE: bool = false;
 
     #[inline(always)]
     fn lookup_metered<M: Meter>(&self, address: A, meter: &mut M) -> W {
