@@ -1,7 +1,7 @@
 //! libfibula: the C interface. `include/fibula.h` says what each call means; this crate is its
 //! code. Rust programs use the crate `fibula`.
 //!
-//! - [`table`] is a table whose values are numbers of 64 bits, [`values`] keeps each of them once.
+//! - [`table`] is a table whose values are numbers of 64 bits: the crate's own.
 //! - [`abi`], [`live`], [`vrfs`] and [`files`] are the calls, [`lookup`] what lookups have in
 //!   common.
 //! - [`error`] turns failures and panics into numbers and messages.

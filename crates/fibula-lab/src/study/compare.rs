@@ -1,7 +1,7 @@
 //! Compares one engine with others on one table: which is faster on which trace, and by how much.
 
 use super::Trace;
-use crate::bench::{BenchOptions, BenchRow, Contender, Race, Workload};
+use crate::bench::{BenchOptions, BenchRow, Contender, Race, Workload, rounded};
 use crate::{Error, Mismatch, Refusal};
 use fibula::engine::{BEST, Entry};
 use fibula::{Address, Rib};
@@ -18,10 +18,10 @@ pub struct Comparison {
     pub model: String,
     /// Its routes.
     pub prefixes: usize,
-    /// For each trace, in order: the row of the engine, then those of its rivals. Rows with wrong
-    /// answers have no speed. Empty if the engine itself refused the table.
+    /// For each trace and each length of calls, in order: the row of the engine, then those of its
+    /// rivals. Rows with wrong answers have no speed. Empty if the engine itself refused the table.
     pub races: Vec<Vec<BenchRow>>,
-    /// For each trace: the speed of the engine on all threads asked for, over that on one.
+    /// For each race: the speed of the engine on all threads asked for, over that on one.
     pub scaling: Vec<Option<f64>>,
     /// The first wrong answers of engines that gave any.
     pub wrong: Vec<Mismatch>,
@@ -42,6 +42,8 @@ pub struct CompareRow {
     pub prefixes: u64,
     /// The addresses.
     pub trace: String,
+    /// `lookup`, or the number of addresses in a call of `lookup_batch`.
+    pub call: String,
     /// The engine.
     pub engine: String,
     /// Its speed on one core, million lookups a second.
@@ -84,29 +86,39 @@ impl Comparison {
         Some((own, rivals.iter().filter(|row| row.mlps.is_some())))
     }
 
-    /// One row for each trace on which the engine and a rival have a speed.
+    /// One row for each trace and call in which the engine and a rival have a speed.
     #[must_use]
     pub fn rows(&self) -> Vec<CompareRow> {
-        let row = |(race, &scaling): (&Vec<BenchRow>, &Option<f64>)| {
+        let row = |race: &Vec<BenchRow>, scaling: Option<f64>, is_single: bool| {
             let (own, rivals) = Self::sides(race)?;
-            let speed = |row: &BenchRow| row.mlps.unwrap_or_default();
-            let rival = rivals.max_by(|a, b| speed(a).total_cmp(&speed(b)))?;
+            let speed =
+                |row: &BenchRow| if is_single { row.ns_single.map(|ns| 1000.0 / ns) } else { row.mlps };
+            let (rival, rival_mlps) = rivals
+                .filter_map(|row| Some((row, speed(row)?)))
+                .max_by(|(_, one), (_, other)| one.total_cmp(other))?;
+            let mlps = speed(own)?;
             Some(CompareRow {
                 family: self.family.clone(),
                 table: self.table.clone(),
                 model: self.model.clone(),
                 prefixes: self.prefixes as u64,
                 trace: own.trace.clone(),
+                call: if is_single { "lookup".to_owned() } else { own.batch.to_string() },
                 engine: own.engine.clone(),
-                mlps: own.mlps?,
+                mlps: rounded(mlps),
                 rival: rival.engine.clone(),
-                rival_mlps: speed(rival),
-                ratio: own.mlps? / speed(rival),
-                limit_share: own.limit_share,
-                scaling,
+                rival_mlps: rounded(rival_mlps),
+                ratio: mlps / rival_mlps,
+                limit_share: own.limit_share.filter(|_| !is_single),
+                scaling: scaling.filter(|_| !is_single),
             })
         };
-        self.races.iter().zip(&self.scaling).filter_map(row).collect()
+        let calls = |(race, &scaling): (&Vec<BenchRow>, &Option<f64>)| {
+            let is_of_one = race.first().is_some_and(|own| own.batch == 1);
+            let single = is_of_one.then(|| row(race, scaling, true)).flatten();
+            [single, row(race, scaling, false)]
+        };
+        self.races.iter().zip(&self.scaling).flat_map(calls).flatten().collect()
     }
 
     /// Returns every measure in which a rival is better.
@@ -131,7 +143,11 @@ impl Comparison {
                         });
                     }
                 };
-                measure(&format!("Mlps {}", own.trace), own.mlps, rival.mlps, true);
+                let calls = match own.batch {
+                    BATCH => String::new(),
+                    batch => format!(", calls of {batch}"),
+                };
+                measure(&format!("Mlps {}{calls}", own.trace), own.mlps, rival.mlps, true);
                 // Measures that do not depend on the trace are listed once.
                 if at == 0 {
                     let bytes = |row: &BenchRow| Some(row.bytes as f64 / row.prefixes.max(1) as f64);
@@ -152,8 +168,11 @@ pub(super) fn is_of(row: &BenchRow, specification: &str) -> bool {
     row.engine == specification || specification == BEST && chosen
 }
 
-/// Races an engine against others on each trace, pass by pass in turns. Then races the engine alone
-/// on one thread and on `threads`.
+/// The addresses of a call of which a measure does not say how many it has.
+const BATCH: u64 = 16_384;
+
+/// Races an engine against others on each trace in calls of each length, pass by pass in turns.
+/// Then races the engine alone on one thread and on `threads`.
 ///
 /// # Errors
 /// If a specification names no engine, a trace is empty, or the judges disagree.
@@ -183,18 +202,21 @@ pub fn compare<A: Address>(
         progress(&format!("{table}, {model}, {}", trace.name));
         let workload = Workload { table, rib, trace: &trace.name, addresses: &trace.addresses };
         let race = Race::new(workload, options.check)?;
-        let mut report = race.run(engines, &contenders, options, &mut |_, _| {})?;
-        comparison.wrong.append(&mut report.wrong);
-        report.refused.into_iter().for_each(|refusal| refusal.add_to(&mut comparison.refused));
-        // Rows of engines with wrong answers come before the others; an engine that is refused has
-        // none.
-        let Some(at) = report.rows.iter().position(|row| is_of(row, engine)) else { continue };
-        report.rows[..=at].rotate_right(1);
-        let alone = BenchOptions { threads: vec![1, threads], ..options.clone() };
-        let speeds = race.run(engines, std::slice::from_ref(&own), &alone, &mut |_, _| {})?.rows;
-        let speed = |at: usize| speeds.get(at).and_then(|row| row.mlps);
-        comparison.scaling.push(speed(1).zip(speed(0)).map(|(all, one)| all / one));
-        comparison.races.push(report.rows);
+        for &batch in &options.batches {
+            let options = &BenchOptions { batches: vec![batch], ..options.clone() };
+            let mut report = race.run(engines, &contenders, options, &mut |_, _| {})?;
+            comparison.wrong.append(&mut report.wrong);
+            report.refused.into_iter().for_each(|refusal| refusal.add_to(&mut comparison.refused));
+            // Rows of engines with wrong answers come before the others; an engine that is refused
+            // has none.
+            let Some(at) = report.rows.iter().position(|row| is_of(row, engine)) else { continue };
+            report.rows[..=at].rotate_right(1);
+            let alone = BenchOptions { threads: vec![1, threads], ..options.clone() };
+            let speeds = race.run(engines, std::slice::from_ref(&own), &alone, &mut |_, _| {})?.rows;
+            let speed = |at: usize| speeds.get(at).and_then(|row| row.mlps);
+            comparison.scaling.push(speed(1).zip(speed(0)).map(|(all, one)| all / one));
+            comparison.races.push(report.rows);
+        }
     }
     Ok(comparison)
 }

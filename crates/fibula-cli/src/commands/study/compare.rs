@@ -31,6 +31,10 @@ pub(crate) struct Arguments {
     /// The models of next hops, each a comparison of its own
     #[arg(long, value_delimiter = ',', default_value = "near=200,different=200", value_name = "MODEL")]
     next_hops: Vec<NextHopModel>,
+    /// The numbers of addresses in a call, each a comparison of its own; 1 also compares `lookup`,
+    /// which is no batch
+    #[arg(long, value_delimiter = ',', default_value = "16384", value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    batch: Vec<u32>,
     /// How many timed passes
     #[arg(long, default_value_t = 9, value_name = "N", value_parser = clap::value_parser!(u16).range(5..))]
     passes: u16,
@@ -117,7 +121,8 @@ impl Arguments {
         };
         let rib = remap(rib, model, 1, 1);
         let traces = traces(&self.on_tables.trace, &rib, self.file.addresses);
-        let options = BenchOptions { passes: self.passes.into(), ..BenchOptions::default() };
+        let batches = self.batch.iter().map(|&batch| batch as usize).collect();
+        let options = BenchOptions { passes: self.passes.into(), batches, ..BenchOptions::default() };
         let bar = ProgressBar::new_spinner();
         let comparison = compare(
             registry::engines(),
