@@ -77,8 +77,8 @@ fn what_cannot_be_is_said() {
     let fib = crate::build("oracle", &Rib::<u32>::new()).unwrap();
     let run = |threads, model, chunk| {
         let parallel = Parallel { threads, model, order: Order::Free, chunk };
-        assert_eq!(fib.width(), WidthBits::U32);
-        parallel.run(&*fib, &[1, 2], &mut [0_u32; 2][..], &|_| {}).unwrap_err().to_string()
+        assert_eq!(fib.width(), WidthBits::U8);
+        parallel.run(&*fib, &[1, 2], &mut [0_u8; 2][..], &|_| {}).unwrap_err().to_string()
     };
     assert_eq!(run(1, Model::ByBatch, 8), "by-batch: at least 2 threads and chunks of 1 address");
     assert_eq!(run(2, Model::Own, 0), "own: at least 1 threads and chunks of 1 address");

@@ -68,7 +68,7 @@ pub fn find<'e>(engines: &'e [Entry], name: &str) -> Result<&'e Entry, Error> {
 
 /// Creates an [`Entry`] from a description and an engine type that is generic over the width, or
 /// over family and width. A type of which answers always have 32 bits is called `wide`: it has no
-/// parameter for the width, or one whose default is `u32`. Without the feature `narrow` all are
+/// parameter for the width. Without the feature `narrow` all are
 /// compiled for 32 bits alone. Other crates use it to add their own engines.
 #[macro_export]
 macro_rules! engine_entry {
@@ -184,17 +184,17 @@ macro_rules! registry {
 use crate::engines;
 
 registry! {
-    oracle: engines::oracle::ABOUT, [ipv4 ipv6] engines::oracle::Oracle (wide);
-    intervals: engines::intervals::ABOUT, [ipv4 ipv6] engines::intervals::Intervals (wide);
+    oracle: engines::oracle::ABOUT, [ipv4 ipv6] engines::oracle::Oracle;
+    intervals: engines::intervals::ABOUT, [ipv4 ipv6] engines::intervals::Intervals;
     #[cfg(any(test, feature = "engines"))]
-    radix: engines::radix::ABOUT, [ipv4 ipv6] engines::radix::Radix (wide);
+    radix: engines::radix::ABOUT, [ipv4 ipv6] engines::radix::Radix;
     #[cfg(any(test, feature = "engines"))]
     dir24_8: engines::dir24_8::ABOUT, [ipv4] engines::dir24_8::Dir24_8;
     mosaic: engines::mosaic::ABOUT, [ipv4] engines::mosaic::Mosaic;
     mosaic_runs: engines::mosaic::RUNS, [ipv4] engines::mosaic::MosaicRuns;
     mosaic_deep: engines::mosaic::DEEP, [ipv4] engines::mosaic::MosaicDeep;
     mosaic_spans: engines::mosaic::SPANS, [ipv4] engines::mosaic::MosaicSpans;
-    poptrie: engines::poptrie::ABOUT, [ipv4 ipv6] engines::poptrie::Poptrie (wide);
+    poptrie: engines::poptrie::ABOUT, [ipv4 ipv6] engines::poptrie::Poptrie;
     ledger: engines::front::exact::ABOUT, [ipv4 ipv6] engines::front::exact::Ledger (wide);
     casement: engines::front::window::ABOUT, [ipv4 ipv6] engines::front::window::Casement (wide);
     terrace: engines::terrace::ABOUT, [ipv6] engines::terrace::Terrace (wide);

@@ -27,7 +27,7 @@ pub(crate) const ABOUT: About = About {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[allow(unreachable_pub, reason = "public with the feature `testing`")]
 #[doc(hidden)]
-pub struct Oracle<A: Address, W = u32> {
+pub struct Oracle<A: Address, W> {
     lengths: Vec<(u8, HashMap<A, W>)>,
 }
 

@@ -39,7 +39,7 @@ pub(crate) const ABOUT: About = About {
 
 /// The tree over all routes of a table.
 #[derive(Clone, Debug)]
-pub(crate) struct Radix<A: Address, W: Width = u32>(Patricia<A, W>);
+pub(crate) struct Radix<A: Address, W: Width>(Patricia<A, W>);
 
 impl<A: Address, W: Width> Lookup<A> for Radix<A, W> {
     type Width = W;

@@ -93,7 +93,7 @@ pub(super) fn estimate_of(family: Family, routes: usize) -> Estimate {
 
 /// The sorted intervals; see the [module page](self). There is at least one.
 #[derive(Clone, Debug)]
-pub(crate) struct Intervals<A: Copy, W: Copy = u32> {
+pub(crate) struct Intervals<A: Copy, W: Copy> {
     starts: Array<A>,
     answers: Array<W>,
     guide: Guide<A>,

@@ -154,7 +154,7 @@ pub(crate) const ABOUT: About = About {
 
 /// The compiled trie; see the [module page](self).
 #[derive(Debug)]
-pub(crate) struct Poptrie<A, W: Width = u32> {
+pub(crate) struct Poptrie<A, W: Width> {
     view: PoptrieView<A, W>,
     /// The bits of the address that the direct table resolves.
     s: u8,
