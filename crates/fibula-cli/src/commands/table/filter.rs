@@ -7,6 +7,7 @@ use crate::operand::{Operand, check_standard_input, sources};
 use crate::output::Output;
 use crate::reading::{Reading, verdict};
 use crate::writing::Writing;
+use anyhow::Context;
 use clap::Args;
 use expression::Expression;
 use fibula::{Address, IpPrefix, NextHop, Prefix, Rib, Route};
@@ -82,9 +83,10 @@ pub(crate) struct Moas {
 /// Write the routes for which an expression holds
 ///
 /// An expression compares `prefix`, `length`, `family` (4 or 6), `value`, or a field of the value
-/// such as `origin_as`, by =, !=, <, <=, > and >=. `prefix in 10.0.0.0/8` holds for what the prefix
-/// covers, `as_path has 64500` for a list that has the element, also in a set within it, or a text
-/// that has the text within. Prefixes are compared by address, then length, IPv4 before IPv6.
+/// such as `origin_as` or `country.iso_code`, by =, !=, <, <=, > and >=. A name that no route of
+/// the table has is an error. `prefix in 10.0.0.0/8` holds for what the prefix covers, `as_path has
+/// 64500` for a list that has the element, also in a set within it, or a text that has the text
+/// within. Prefixes are compared by address, then length, IPv4 before IPv6.
 /// `and`, `or`, `not` and parentheses join them: 'length > 24 and not prefix in 192.0.2.0/24'.
 #[derive(Debug, Args)]
 pub(crate) struct Select {
@@ -94,6 +96,9 @@ pub(crate) struct Select {
     #[command(flatten)]
     filter: Filter,
 }
+
+/// Returns whether a route is kept.
+type Keep = Box<dyn Fn(IpPrefix, NextHop) -> bool>;
 
 impl Filter {
     /// Writes the routes that `kept` keeps of the tables.
@@ -115,10 +120,10 @@ impl Filter {
         &self,
         default: Value,
         output: &Output,
-        keep: impl FnOnce(&Tables) -> Box<dyn Fn(IpPrefix, NextHop) -> bool>,
+        keep: impl FnOnce(&Tables) -> anyhow::Result<Keep>,
     ) -> anyhow::Result<Verdict> {
         self.run(default, output, |tables| {
-            let keep = keep(tables);
+            let keep = keep(tables)?;
             Ok((of(&tables.ipv4, &*keep), of(&tables.ipv6, &*keep)))
         })
     }
@@ -205,10 +210,10 @@ impl Bogons {
         // A route that several blocks cover together is of none of them alone.
         let (ipv4, ipv6) = (bogons.ipv4.addresses(), bogons.ipv6.addresses());
         self.filter.by_route(Value::NextHop, output, |_| {
-            Box::new(move |prefix, _| match prefix {
+            Ok(Box::new(move |prefix, _| match prefix {
                 IpPrefix::V4(prefix) => ipv4.covers(prefix),
                 IpPrefix::V6(prefix) => ipv6.covers(prefix),
-            })
+            }))
         })
     }
 }
@@ -220,7 +225,7 @@ impl Moas {
             let several =
                 several.map(|(_, info)| matches!(Origins::of(info), Origins::Several(all) if all.len() > 1));
             let several: Vec<bool> = std::iter::once(false).chain(several).collect();
-            Box::new(move |_, next_hop| several[next_hop.0 as usize])
+            Ok(Box::new(move |_, next_hop| several[next_hop.0 as usize]))
         })
     }
 }
@@ -229,7 +234,9 @@ impl Select {
     pub(crate) fn run(self, output: &Output) -> anyhow::Result<Verdict> {
         self.filter.by_route(Value::NextHop, output, |tables| {
             let values = expression::values(&tables.next_hops);
-            Box::new(move |prefix, next_hop| self.expression.holds(prefix, &values[next_hop.0 as usize]))
+            self.expression.check(&values).with_context(|| self.filter.input.clone())?;
+            let expression = self.expression;
+            Ok(Box::new(move |prefix, next_hop| expression.holds(prefix, &values[next_hop.0 as usize])))
         })
     }
 }

@@ -13,6 +13,7 @@ use fibula_io::mrt::as_number;
 use fibula_io::table::json_of;
 use serde_json::Value;
 use std::cmp::Ordering;
+use std::collections::HashSet;
 use std::str::FromStr;
 
 /// The deepest nesting of parentheses and `not`.
@@ -54,6 +55,21 @@ pub(super) fn values(next_hops: &NextHops) -> Vec<Value> {
 }
 
 impl Expression {
+    /// Checks that each name is one of the values of a table, that of [`values`]. A table without
+    /// routes has no names, and any is taken.
+    pub(super) fn check(&self, values: &[Value]) -> anyhow::Result<()> {
+        match self {
+            Self::Any(all) | Self::All(all) => all.iter().try_for_each(|one| one.check(values)),
+            Self::Not(one) => one.check(values),
+            Self::Has(Field::Named(name), _) | Self::Compare(Field::Named(name), ..) => {
+                let is_known = values.len() < 2 || values.iter().any(|value| part(value, name).is_some());
+                ensure!(is_known, unknown(name, values));
+                Ok(())
+            }
+            Self::Within(_) | Self::ComparePrefix(..) | Self::Has(..) | Self::Compare(..) => Ok(()),
+        }
+    }
+
     /// Returns whether it holds for a route. What a value does not have is equal to nothing, and
     /// neither less nor greater.
     pub(super) fn holds(&self, prefix: IpPrefix, value: &Value) -> bool {
@@ -74,6 +90,48 @@ impl Expression {
             },
         }
     }
+}
+
+/// Returns the part of a value with a name: a field, or one within objects and lists,
+/// `country.iso_code` or `subdivisions.0.iso_code`. A field whose own name has a point is found
+/// first.
+fn part<'v>(value: &'v Value, name: &str) -> Option<&'v Value> {
+    let of = |value: &'v Value, name: &str| match value {
+        Value::Array(list) => list.get(name.parse::<usize>().ok()?),
+        value => value.get(name),
+    };
+    of(value, name).or_else(|| {
+        let mut points = name.match_indices('.');
+        points.find_map(|(at, _)| part(of(value, &name[..at])?, &name[at + 1..]))
+    })
+}
+
+/// Says that no value has a name, and which names there are as far as the name is one.
+fn unknown(name: &str, values: &[Value]) -> String {
+    let outer = name.match_indices('.').map(|(at, _)| &name[..at]);
+    let outer = outer.rev().find(|outer| values.iter().any(|value| part(value, outer).is_some()));
+    let mut names: Vec<String> = Vec::new();
+    if outer.is_none() {
+        names.extend(["prefix", "length", "family", "value"].map(str::to_owned));
+    }
+    let mut known: HashSet<&str> = HashSet::new();
+    let mut has_list = false;
+    for value in values {
+        match outer.map_or(Some(value), |outer| part(value, outer)) {
+            Some(Value::Object(fields)) => {
+                let new = fields.keys().filter(|field| known.insert(field));
+                names
+                    .extend(new.map(|field| outer.map_or(field.clone(), |outer| format!("{outer}.{field}"))));
+            }
+            Some(Value::Array(_)) => has_list = true,
+            _ => {}
+        }
+    }
+    let list = outer.unwrap_or("value");
+    let list = has_list.then(|| format!("; {list} is a list: `{list} has ELEMENT`, `{list}.0`"));
+    let names = names.join(", ");
+    let expected = if names.is_empty() { names } else { format!(", expected one of {names}") };
+    format!("no route has {name:?}{expected}{}", list.unwrap_or_default())
 }
 
 /// Returns whether a list has an element, or a list within it has.
@@ -122,7 +180,7 @@ impl Field {
             Self::Length => prefix.len().into(),
             Self::Family => (if prefix.family() == Family::Ipv4 { 4 } else { 6 }).into(),
             Self::Value => value.clone(),
-            Self::Named(name) => value.get(name).cloned().unwrap_or_default(),
+            Self::Named(name) => part(value, name).cloned().unwrap_or_default(),
         }
     }
 }
@@ -305,6 +363,48 @@ mod tests {
             "prefix = x".parse::<Expression>().unwrap_err().to_string(),
             "\"x\" is not a prefix (expected address/length)"
         );
+    }
+
+    #[test]
+    fn names_are_those_of_the_values() {
+        let checked = |expression: &str, all: &[&str]| {
+            let mut next_hops = NextHops::new();
+            for value in all {
+                next_hops.intern(NextHopInfo::parse(value)).unwrap();
+            }
+            let expression = expression.parse::<Expression>().unwrap();
+            expression.check(&values(&next_hops)).map_err(|error| error.to_string())
+        };
+        let place =
+            r#"{"country":{"iso_code":"BE","names":{"en":"Belgium"}},"subdivisions":[{"iso_code":"VLG"}]}"#;
+        let places = [place, r#"{"a.b":null}"#];
+        for known in ["country.iso_code = x", "a.b = 1", "subdivisions.0.iso_code = VLG", "length > 1"] {
+            assert_eq!(checked(known, &places), Ok(()), "{known}");
+        }
+        assert!(holds("country.iso_code = BE and subdivisions.0.iso_code != BE", "10.0.0.0/8", place));
+        assert!(holds("country.names.en has Bel", "10.0.0.0/8", place));
+        for (unknown, what) in [
+            (
+                "not lenght > 24",
+                "\"lenght\", expected one of prefix, length, family, value, country, subdivisions, a.b",
+            ),
+            (
+                "length > 4 or country.iso = BE",
+                "\"country.iso\", expected one of country.iso_code, country.names",
+            ),
+            (
+                "subdivisions.iso_code = VLG",
+                "\"subdivisions.iso_code\"; subdivisions is a list: `subdivisions has ELEMENT`, `subdivisions.0`",
+            ),
+            ("country.iso_code.x has 1", "\"country.iso_code.x\""),
+        ] {
+            assert_eq!(checked(unknown, &places), Err(format!("no route has {what}")), "{unknown}");
+        }
+        let what = "no route has \"origin_as\", expected one of prefix, length, family, value";
+        let list = "; value is a list: `value has ELEMENT`, `value.0`";
+        assert_eq!(checked("origin_as = 64500", &["[64500,64501]"]), Err(format!("{what}{list}")));
+        assert_eq!(checked("origin_as = 64500", &["AS64500"]), Err(what.to_owned()));
+        assert_eq!(checked("origin_as = 64500", &[]), Ok(()));
     }
 
     #[test]
