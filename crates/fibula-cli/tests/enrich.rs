@@ -226,6 +226,47 @@ fn rows_of_ndjson_are_written_as_they_were_read() {
 }
 
 #[test]
+fn rows_of_csv_are_written_as_they_were_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    fs::write(at("table.csv"), "prefix,site\n192.0.2.0/24,\"Gent, lab\"\n192.0.2.4/32,\"a\"\"b\"\n").unwrap();
+    let enriched = |input: &str, more: &[&str]| {
+        fs::write(at("in.csv"), input).unwrap();
+        let (input, table) = (at("in.csv"), format!("site={}", at("table.csv")));
+        let run = fibula(
+            &[&["enrich", &input, "-c", "src", "-t", &table, "-o", "-", "--to", "csv"], more].concat(),
+        );
+        assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
+        String::from_utf8(run.stdout).unwrap()
+    };
+    let rows = [
+        ("src,\"x, y\" ,z\r\n", "src_site"),
+        ("192.0.2.1, \"a\"b ,\"\"\r\n", "\"Gent, lab\""),
+        ("\"192.0.2.4\",,\"two\nlines, \"\"q\"\"\"\r\n", "\"a\"\"b\""),
+        ("198.51.100.1,007,1.10\n", ""),
+        (",+5,2e7\n", ""),
+    ];
+    let input: String = rows.iter().map(|(row, _)| *row).collect();
+    let expected = rows.iter().map(|(row, answer)| {
+        let line = row.trim_end_matches(['\r', '\n']);
+        format!("{line},{answer}{}", &row[line.len()..])
+    });
+    let expected: String = expected.collect();
+    assert_eq!(enriched(&input, &[]), expected);
+    // Many rows: the parts, and where what was read is forgotten.
+    let many = format!("src,n\n{}", "192.0.2.1, \"7\"\n".repeat(300_000));
+    assert_eq!(
+        enriched(&many, &["--threads", "3"]),
+        many.replace("\"7\"\n", "\"7\",\"Gent, lab\"\n").replace("n\n", "n,src_site\n")
+    );
+    // Rows with other fields than the header has, and a quote that is not closed, are mended.
+    let damaged = enriched("src,n\n192.0.2.1,1,2\n\n192.0.2.1\n192.0.2.1,\"x", &[]);
+    let answer = "\"Gent, lab\"";
+    let mended = format!("src,n,src_site\n192.0.2.1,1,{answer}\n192.0.2.1,,{answer}\n192.0.2.1,x,{answer}\n");
+    assert_eq!(damaged, mended);
+}
+
+#[test]
 fn addresses_within_objects_and_lists_are_answered_there() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();

@@ -48,10 +48,10 @@ use std::thread;
 ///
 /// Records are read as a stream. Parquet is read and written by row groups, one a thread. All
 /// columns of CSV are text, with the first line as their names; an empty field is null. A row with
-/// another number of fields is told, and ends the run with `--errors raise`. Rows of NDJSON are
-/// written to NDJSON as they were read. To other formats they have the types of the first 16 MiB,
-/// and what does not fit them later is an error; a key that a row lacks is null. The output is
-/// written beside the old file and renamed, whole or not at all.
+/// another number of fields is told, and ends the run with `--errors raise`. Rows of CSV or NDJSON
+/// are written to their own format as they were read. To other formats rows of NDJSON have the
+/// types of the first 16 MiB, and what does not fit them later is an error; a key that a row lacks
+/// is null. The output is written beside the old file and renamed, whole or not at all.
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
     /// The file to read; `-` is standard input, of CSV or NDJSON

@@ -12,6 +12,7 @@
 use super::super::{Arguments, Errors};
 use super::added::told;
 use super::input::{ROW_BYTES, Records};
+use super::output::append_fields;
 use crate::exit::{Verdict, tell};
 use crate::following::Following;
 use anyhow::{Context, Result, anyhow, bail, ensure};
@@ -140,6 +141,7 @@ impl Rows<'_> {
     fn separated(&mut self, following: &Following, lines: impl Read, delimiter: u8) -> Result<()> {
         let (arguments, name) = (self.arguments, self.source.to_string());
         let mut records = Records::new(&name, delimiter, arguments.errors, lines);
+        let first = records.kept().context(name.clone())?;
         let header = records.header().context(name.clone())?.clone();
         let place = |column: &String| {
             let names: Vec<&str> = header.iter().collect();
@@ -152,9 +154,16 @@ impl Rows<'_> {
         let exporter = arguments.exporter_column.as_ref().map(place).transpose()?;
         let added: Vec<String> = arguments.columns.iter().flat_map(|column| self.names(column)).collect();
         self.check_new(&added, |name| header.iter().any(|field| field == name))?;
-        let mut writer = csv::WriterBuilder::new().delimiter(delimiter).from_writer(self.out.clone());
-        writer.write_record(header.iter().chain(added.iter().map(String::as_str)))?;
-        writer.flush()?;
+        let mut out = self.out.clone();
+        let mut write = |row: &[u8], added: &[String]| -> Result<()> {
+            let mut writer = csv::WriterBuilder::new().delimiter(delimiter).from_writer(Vec::new());
+            writer.write_record(std::iter::once("").chain(added.iter().map(String::as_str)))?;
+            let mut line = Vec::new();
+            append_fields(row, &writer.into_inner()?, &mut line);
+            Ok(out.write_all(&line)?)
+        };
+        write(&first, &added)?;
+        let mut row = Vec::new();
         while let Some(record) = records.next(header.len()).context(name.clone())? {
             self.row += 1;
             let field = |at: usize| record.get(at).unwrap_or_default();
@@ -168,8 +177,9 @@ impl Rows<'_> {
                 }
             }
             drop(now); // the feed does not wait for whoever reads the answers
-            writer.write_record((0..header.len()).map(field).chain(answers.iter().map(String::as_str)))?;
-            writer.flush()?;
+            row.clear();
+            records.append(header.len(), &mut row);
+            write(&row, &answers)?;
         }
         Ok(())
     }

@@ -56,25 +56,34 @@ pub(super) struct Input {
     schema: SchemaRef,
     /// The names of all columns, where the schema has only those of addresses and then the rows.
     names: Option<Vec<String>>,
+    /// The first line of CSV whose rows are written as they were read.
+    header: Option<Vec<u8>>,
     parts: Parts,
 }
 
 impl Input {
-    /// Opens a file, or `-`, and reads what its columns are. NDJSON that becomes NDJSON is written
-    /// as it was read.
+    /// Opens a file, or `-`, and reads what its columns are. Rows that stay in their format are
+    /// written as they were read.
     pub(super) fn open(
         arguments: &Arguments,
         format: Format,
         output: Format,
         bar: &Bar,
     ) -> anyhow::Result<Self> {
-        let (schema, parts) = match format {
-            Format::Parquet => parquet_file::open(&arguments.input, bar)?,
-            Format::Csv => csv(arguments, arguments.data_delimiter, bar)?,
-            Format::Tsv => csv(arguments, b'\t', bar)?,
-            _ => return ndjson(arguments, output == Format::Ndjson, bar),
-        };
-        Ok(Self { schema, names: None, parts })
+        match format {
+            Format::Parquet => {
+                let (schema, parts) = parquet_file::open(&arguments.input, bar)?;
+                Ok(Self { schema, names: None, header: None, parts })
+            }
+            Format::Csv => csv(arguments, arguments.data_delimiter, format == output, bar),
+            Format::Tsv => csv(arguments, b'\t', format == output, bar),
+            _ => ndjson(arguments, format == output, bar),
+        }
+    }
+
+    /// Returns the first line of CSV whose rows are written as they were read.
+    pub(super) fn header(&self) -> Option<&[u8]> {
+        self.header.as_deref()
     }
 
     /// Returns the names of all columns where rows are written as they were read.
@@ -110,7 +119,7 @@ fn lines(
 }
 
 /// All columns are text, so that no value is written in another way than it was read.
-fn csv(arguments: &Arguments, delimiter: u8, bar: &Bar) -> anyhow::Result<(SchemaRef, Parts)> {
+fn csv(arguments: &Arguments, delimiter: u8, is_as_read: bool, bar: &Bar) -> anyhow::Result<Input> {
     /// The longest header line.
     const HEADER_BYTES: u64 = 1 << 20;
     let name = &*arguments.input;
@@ -120,7 +129,23 @@ fn csv(arguments: &Arguments, delimiter: u8, bar: &Bar) -> anyhow::Result<(Schem
     let fields = header.fields().iter().map(|field| Field::new(field.name(), DataType::Utf8, true));
     let schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
     let mut rows = csv_rows::Rows::new(name, Arc::clone(&schema), delimiter, arguments.errors, lines);
-    Ok((schema, in_parts(name, full_batches(move || rows.batch()))))
+    if !is_as_read {
+        let parts = in_parts(name, full_batches(move || rows.batch()));
+        return Ok(Input { schema, names: None, header: None, parts });
+    }
+    let mut asked: Vec<usize> = Vec::new();
+    for column in &arguments.columns {
+        let place = super::added::find(&schema, column).with_context(|| name.to_owned())?.column;
+        if !asked.contains(&place) {
+            asked.push(place);
+        }
+    }
+    let fields = asked.iter().map(|&at| Arc::clone(&schema.fields()[at])).collect();
+    let names = schema.fields().iter().map(|field| field.name().clone()).collect();
+    let schema = lines::schema(fields);
+    let (mut rows, header) = rows.keeping(Arc::clone(&schema), asked).with_context(|| name.to_owned())?;
+    let parts = in_parts(name, full_batches(move || rows.batch()));
+    Ok(Input { schema, names: Some(names), header: Some(header), parts })
 }
 
 fn ndjson(arguments: &Arguments, is_as_read: bool, bar: &Bar) -> anyhow::Result<Input> {
@@ -142,13 +167,13 @@ fn ndjson(arguments: &Arguments, is_as_read: bool, bar: &Bar) -> anyhow::Result<
         let schema = lines::schema(asked.fields().to_vec());
         let mut rows = lines::Lines::new(Arc::clone(&schema), lines)?;
         let parts = in_parts(name, full_batches(move || rows.batch()));
-        return Ok(Input { schema, names: Some(names), parts });
+        return Ok(Input { schema, names: Some(names), header: None, parts });
     }
     let (schema, _) = infer_json_schema(&*head, None).with_context(|| name.to_owned())?;
     let schema = Arc::new(exact(schema, &head).with_context(|| name.to_owned())?);
     let reader = arrow_json::ReaderBuilder::new(Arc::clone(&schema)).with_strict_mode(true);
     let batches = reader.with_batch_size(BATCH_ROWS).build(lines)?;
-    Ok(Input { schema, names: None, parts: in_parts(name, batches) })
+    Ok(Input { schema, names: None, header: None, parts: in_parts(name, batches) })
 }
 
 /// Gives columns of integers past 2^63 a type that holds them. Arrow takes them for floating-point

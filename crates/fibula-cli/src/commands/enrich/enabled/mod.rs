@@ -48,7 +48,8 @@ pub(super) fn run(arguments: &Arguments, output: &Output) -> anyhow::Result<Verd
     let added =
         Added::new(input.schema(), columns, tables, arguments.prefix).context(arguments.input.clone())?;
     let rows = input.names().map(|names| added.beside(names)).transpose()?;
-    let (encoder, mut writer) = output::new(arguments, output_format, &added, rows)?;
+    let (encoder, mut writer) =
+        output::new(arguments, output_format, &added, rows.map(|rows| (rows, input.header())))?;
 
     let job = Arc::new((added, encoder));
     let worker = || {

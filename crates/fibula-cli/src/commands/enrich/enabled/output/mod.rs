@@ -5,11 +5,11 @@ mod numbered;
 use super::super::{Arguments, Compression};
 use super::added::Added;
 use anyhow::{Result, bail};
-use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;
 use arrow_array::types::UInt32Type;
+use arrow_array::{ArrayRef, BooleanArray, RecordBatch};
 use arrow_json::writer::{LineDelimited, WriterBuilder as JsonWriterBuilder};
-use arrow_schema::SchemaRef;
+use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use bytes::Bytes;
 use fibula_io::table::Format;
 use numbered::{Chunk, Numbered};
@@ -28,9 +28,11 @@ use std::sync::Arc;
 /// Encodes parts, on any thread.
 pub(super) enum Encoder {
     Parquet(Box<Parquet>),
+    /// With the place of the column of rows, where those are written as they were read.
     Separated {
         delimiter: u8,
         packed: Packed,
+        rows: Option<usize>,
     },
     /// With the place of the column of rows, where those are written as they were read.
     Ndjson {
@@ -70,10 +72,25 @@ pub(super) enum Packed {
 
 /// A part that is being encoded.
 pub(super) enum Encoding {
-    Parquet { columns: Vec<Column>, schema: SchemaRef },
-    Separated { writer: Box<arrow_csv::Writer<Vec<u8>>>, packed: Packed },
-    Ndjson { writer: arrow_json::Writer<Vec<u8>, LineDelimited>, packed: Packed },
-    Rows { out: Vec<u8>, rows: usize, packed: Packed },
+    Parquet {
+        columns: Vec<Column>,
+        schema: SchemaRef,
+    },
+    Separated {
+        writer: Box<arrow_csv::Writer<Vec<u8>>>,
+        packed: Packed,
+    },
+    Ndjson {
+        writer: arrow_json::Writer<Vec<u8>, LineDelimited>,
+        packed: Packed,
+    },
+    /// With the delimiter of rows of separated values.
+    Rows {
+        out: Vec<u8>,
+        rows: usize,
+        delimiter: Option<u8>,
+        packed: Packed,
+    },
 }
 
 /// A part that has been encoded.
@@ -91,12 +108,12 @@ pub(super) enum Writer {
 }
 
 /// Returns what encodes records of a schema, and what writes them. Where the records have a column
-/// of rows of NDJSON, `rows` is its place.
+/// of rows as they were read, `rows` is its place, and the header of rows of separated values.
 pub(super) fn new(
     arguments: &Arguments,
     format: Format,
     added: &Added,
-    rows: Option<usize>,
+    rows: Option<(usize, Option<&[u8]>)>,
 ) -> Result<(Encoder, Writer)> {
     let packed = match arguments.output.extension().and_then(|extension| extension.to_str()) {
         Some("gz") => Packed::Gzip,
@@ -119,23 +136,45 @@ pub(super) fn new(
             let parquet = Parquet { row_groups, schema, compression, columns };
             (Encoder::Parquet(Box::new(parquet)), Writer::Parquet(Some(Box::new(writer))))
         }
-        Format::Csv => separated(arguments.data_delimiter, packed, schema)?,
-        Format::Tsv => separated(b'\t', packed, schema)?,
-        _ => (Encoder::Ndjson { packed, rows }, Writer::Text(Vec::new())),
+        Format::Csv => separated(arguments.data_delimiter, packed, &schema, rows)?,
+        Format::Tsv => separated(b'\t', packed, &schema, rows)?,
+        _ => {
+            let rows = rows.map(|(rows, _)| rows);
+            (Encoder::Ndjson { packed, rows }, Writer::Text(Vec::new()))
+        }
     })
 }
 
-fn separated(delimiter: u8, packed: Packed, schema: SchemaRef) -> Result<(Encoder, Writer)> {
+fn separated(
+    delimiter: u8,
+    packed: Packed,
+    schema: &SchemaRef,
+    rows: Option<(usize, Option<&[u8]>)>,
+) -> Result<(Encoder, Writer)> {
     if let Some(field) = schema.fields().iter().find(|field| field.data_type().is_nested()) {
         bail!(
             "column {}: lists and objects are not written as CSV, only as NDJSON and Parquet",
             field.name()
         );
     }
-    let mut header = arrow_csv::WriterBuilder::new().with_delimiter(delimiter).build(Vec::new());
-    header.write(&RecordBatch::new_empty(schema))?;
-    let header = packed.pack(header.into_inner())?;
-    Ok((Encoder::Separated { delimiter, packed }, Writer::Text(header)))
+    let names = |schema: SchemaRef| -> Result<Vec<u8>> {
+        let mut header = arrow_csv::WriterBuilder::new().with_delimiter(delimiter).build(Vec::new());
+        header.write(&RecordBatch::new_empty(schema))?;
+        Ok(header.into_inner())
+    };
+    let header = match rows {
+        Some((rows, Some(header))) => {
+            let mut out = Vec::new();
+            let mut added =
+                names(Arc::new(schema.project(&(rows + 1..schema.fields().len()).collect::<Vec<_>>())?))?;
+            added.insert(0, delimiter);
+            append_fields(header, &added, &mut out);
+            out
+        }
+        _ => names(Arc::clone(schema))?,
+    };
+    let rows = rows.map(|(rows, _)| rows);
+    Ok((Encoder::Separated { delimiter, packed, rows }, Writer::Text(packed.pack(header)?)))
 }
 
 impl Compression {
@@ -164,7 +203,11 @@ impl Encoder {
                 });
                 Encoding::Parquet { columns: columns.collect(), schema: Arc::clone(&parquet.schema) }
             }
-            Self::Separated { delimiter, packed } => {
+            Self::Separated { delimiter, packed, rows: Some(rows) } => {
+                let delimiter = Some(*delimiter);
+                Encoding::Rows { out: Vec::new(), rows: *rows, delimiter, packed: *packed }
+            }
+            Self::Separated { delimiter, packed, rows: None } => {
                 let writer = arrow_csv::WriterBuilder::new().with_delimiter(*delimiter).with_header(false);
                 Encoding::Separated { writer: Box::new(writer.build(Vec::new())), packed: *packed }
             }
@@ -172,7 +215,7 @@ impl Encoder {
                 Encoding::Ndjson { writer: json_writer(), packed: *packed }
             }
             Self::Ndjson { packed, rows: Some(rows) } => {
-                Encoding::Rows { out: Vec::new(), rows: *rows, packed: *packed }
+                Encoding::Rows { out: Vec::new(), rows: *rows, delimiter: None, packed: *packed }
             }
         })
     }
@@ -199,7 +242,24 @@ impl Encoding {
             }
             Self::Separated { writer, .. } => writer.write(batch)?,
             Self::Ndjson { writer, .. } => writer.write(batch)?,
-            Self::Rows { out, rows, .. } => {
+            Self::Rows { out, rows, delimiter: Some(delimiter), .. } => {
+                // A column of nulls before the others is nothing before the first delimiter.
+                let nothing: ArrayRef = Arc::new(BooleanArray::new_null(batch.num_rows()));
+                let field = Arc::new(Field::new("", DataType::Boolean, true));
+                let fields = batch.schema().fields()[*rows + 1..].to_vec();
+                let arrays = batch.columns()[*rows + 1..].to_vec();
+                let schema = Schema::new([vec![field], fields].concat());
+                let added = RecordBatch::try_new(Arc::new(schema), [vec![nothing], arrays].concat())?;
+                let writer = arrow_csv::WriterBuilder::new().with_delimiter(*delimiter).with_header(false);
+                let mut writer = writer.build(Vec::new());
+                writer.write(&added)?;
+                let added = writer.into_inner();
+                let rows = batch.column(*rows).as_binary::<i32>().iter().flatten();
+                for (row, added) in rows.zip(records(&added)) {
+                    append_fields(row, added, out);
+                }
+            }
+            Self::Rows { out, rows, delimiter: None, .. } => {
                 let added: Vec<usize> = (*rows + 1..batch.num_columns()).collect();
                 let mut writer = json_writer();
                 writer.write(&batch.project(&added)?)?;
@@ -244,6 +304,24 @@ fn append(row: &[u8], added: &[u8], out: &mut Vec<u8>) {
     }
     out.extend_from_slice(added.strip_prefix(b"{").unwrap_or(added));
     out.push(b'\n');
+}
+
+/// Returns the records of separated values as they are written, without their line breaks.
+fn records(text: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let mut is_quoted = false;
+    text.split(move |&byte| {
+        is_quoted ^= byte == b'"';
+        byte == b'\n' && !is_quoted
+    })
+}
+
+/// Writes a row of separated values with others at its end, which begin with a delimiter.
+pub(super) fn append_fields(row: &[u8], added: &[u8], out: &mut Vec<u8>) {
+    let end = if row.ends_with(b"\r\n") { 2 } else { 1 };
+    let (row, end) = row.split_at(row.len().saturating_sub(end));
+    out.extend_from_slice(row);
+    out.extend_from_slice(added.strip_suffix(b"\n").unwrap_or(added));
+    out.extend_from_slice(end);
 }
 
 impl Column {
