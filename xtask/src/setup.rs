@@ -4,7 +4,7 @@ use crate::run::{output, root, run, works};
 use crate::{aarch64, bpf, page, python};
 use anyhow::{Context, Result, bail};
 use cargo_metadata::MetadataCommand;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// The version that the fuzz step is known to work with.
@@ -23,6 +23,7 @@ pub(crate) fn all() -> Result<()> {
     valgrind()?;
     verilator()?;
     bpf::set_up()?;
+    mount_bpf();
     router()?;
     takers()?;
     cargo_fuzz()?;
@@ -280,4 +281,15 @@ pub(crate) fn cargo_fuzz() -> Result<PathBuf> {
 fn is_root() -> bool {
     let output = Command::new("id").arg("-u").output();
     output.is_ok_and(|output| output.stdout.trim_ascii() == b"0")
+}
+
+/// Mounts the file system in which the router pins its programs, where nothing has. Who may not
+/// mount is told by the tests that need it.
+fn mount_bpf() {
+    const PLACE: &str = "/sys/fs/bpf";
+    let mounts = std::fs::read_to_string("/proc/mounts").unwrap_or_default();
+    if Path::new(PLACE).exists() && !mounts.lines().any(|line| line.contains(" /sys/fs/bpf bpf ")) {
+        println!("mounting {PLACE}");
+        let _ = Command::new("mount").args(["-t", "bpf", "bpf", PLACE]).status();
+    }
 }
