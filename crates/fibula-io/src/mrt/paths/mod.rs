@@ -76,7 +76,7 @@ struct Known {
     /// them.
     value: u32,
     rank: u32,
-    /// Whether it stands for the [stale](stale) paths of another one.
+    /// Whether it keeps the paths of another peer that are [stale](stale).
     is_stale: bool,
     /// The one that stands for its stale paths.
     stale: Option<u32>,
