@@ -55,6 +55,12 @@ impl Isa for Avx2 {
     }
 
     #[inline(always)]
+    fn count_not_above(self, numbers: &[u32; super::GROUP], key: u32) -> u32 {
+        // SAFETY: this set exists only where it was detected.
+        unsafe { x86_64::count_not_above(numbers, key) }
+    }
+
+    #[inline(always)]
     fn numbers_equal(self, line: &[u64; super::KEYS], pair: [u64; 2]) -> u32 {
         // SAFETY: this set exists only where it was detected.
         unsafe { x86_64::numbers_equal(line, pair) }
@@ -124,6 +130,17 @@ pub(super) mod x86_64 {
         let greater = _mm_max_epu16(numbers, _mm_set1_epi16(key.cast_signed()));
         let at_least = _mm_movemask_epi8(_mm_cmpeq_epi16(greater, numbers)).cast_unsigned();
         SHORT_KEYS as u32 - at_least.count_ones() / 2
+    }
+
+    /// Returns how many of the numbers are at most `key`: those that are the lesser one.
+    #[inline]
+    #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
+    pub(super) fn count_not_above(numbers: &[u32; GROUP], key: u32) -> u32 {
+        let key = _mm256_set1_epi32(key.cast_signed());
+        let not_above = |half| _mm256_cmpeq_epi32(_mm256_min_epu32(half, key), half);
+        let (low, high) = halves(numbers);
+        let packed = _mm256_packs_epi32(not_above(low), not_above(high));
+        _mm256_movemask_epi8(packed).count_ones() / 2
     }
 
     /// Returns which numbers are equal to those of a pair in turn, one bit each.

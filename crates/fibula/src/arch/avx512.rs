@@ -63,6 +63,12 @@ impl Isa for Avx512 {
     }
 
     #[inline(always)]
+    fn count_not_above(self, numbers: &[u32; GROUP], key: u32) -> u32 {
+        // SAFETY: this set exists only where it was detected.
+        unsafe { x86_64::count_not_above(numbers, key) }
+    }
+
+    #[inline(always)]
     fn numbers_equal(self, line: &[u64; KEYS], pair: [u64; 2]) -> u32 {
         // SAFETY: this set exists only where it was detected.
         unsafe { x86_64::numbers_equal(line, pair) }
@@ -116,6 +122,15 @@ mod x86_64 {
         // SAFETY: the array is as long as the register.
         let numbers = unsafe { _mm_loadu_si128(numbers.as_ptr().cast()) };
         _mm_cmplt_epu16_mask(numbers, _mm_set1_epi16(key.cast_signed())).count_ones()
+    }
+
+    /// Returns how many of the numbers are at most `key`.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx2,bmi1,bmi2,lzcnt,popcnt")]
+    pub(super) fn count_not_above(numbers: &[u32; GROUP], key: u32) -> u32 {
+        // SAFETY: the array is as long as the register.
+        let numbers = unsafe { _mm512_loadu_si512(numbers.as_ptr().cast()) };
+        _mm512_cmple_epu32_mask(numbers, _mm512_set1_epi32(key.cast_signed())).count_ones()
     }
 
     /// Returns which numbers are equal to those of a pair in turn, one bit each.

@@ -175,6 +175,12 @@ pub trait Isa: Sealed + Copy + Send + Sync + 'static {
         numbers.iter().map(|&number| u32::from(number < key)).sum()
     }
 
+    /// Returns how many numbers are at most `key`. They may be in any order.
+    #[inline(always)]
+    fn count_not_above(self, numbers: &[u32; GROUP], key: u32) -> u32 {
+        numbers.iter().map(|&number| u32::from(number <= key)).sum()
+    }
+
     /// Returns which numbers of a line are equal, one bit each: those at even places to the first
     /// of `pair`, the others to the second.
     #[inline(always)]

@@ -215,6 +215,27 @@ fn every_level_finds_the_same_numbers_below_a_key() {
     }
 }
 
+struct CountNotAbove<'l>(&'l [u32; GROUP], u32);
+impl Kernel for CountNotAbove<'_> {
+    type Output = u32;
+    #[inline(always)]
+    fn run<I: Isa>(self, isa: I) -> u32 {
+        isa.count_not_above(self.0, self.1)
+    }
+}
+
+#[test]
+fn every_level_counts_the_same_numbers_up_to_a_key() {
+    let numbers: [u32; GROUP] =
+        [u32::MAX, 0, 1 << 31, (1 << 31) - 1, 7, 7, 1, u32::MAX - 1, 8, 9, 10, 11, u32::MAX, 13, 14, 0x8000];
+    for &level in Level::available() {
+        for key in numbers.into_iter().flat_map(|number| [number, number.wrapping_sub(1)]) {
+            let right = numbers.iter().filter(|&&number| number <= key).count() as u32;
+            assert_eq!(dispatch(level, CountNotAbove(&numbers, key)), right, "{level}: {key:#x}");
+        }
+    }
+}
+
 struct NumbersEqual<'l>(&'l [u64; KEYS], [u64; 2]);
 impl Kernel for NumbersEqual<'_> {
     type Output = u32;

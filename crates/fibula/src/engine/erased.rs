@@ -127,11 +127,6 @@ pub(crate) fn look_up_inside<A: Address, L: Lookup<A>>(
     dispatch(isa, Batch { tables, addresses, next_hops });
 }
 
-/// The most addresses of a call that are looked up one by one. A pipeline has to be filled and
-/// emptied: on a Xeon and on an EPYC that took longer than four lookups, or as long, in each engine
-/// and table that was measured.
-const FEW: usize = 4;
-
 fn batch<A: Address, L: Lookup<A>>(
     tables: &L,
     single: &Compiled<Single<L, A>>,
@@ -143,7 +138,7 @@ fn batch<A: Address, L: Lookup<A>>(
         panic!("{given}-bit next hops asked of an engine that keeps {} bits", L::Width::BITS)
     };
     assert_eq!(addresses.len(), next_hops.len(), "as many next hops as addresses");
-    if addresses.len() <= FEW {
+    if addresses.len() <= L::FEW {
         for (&address, next_hop) in addresses.iter().zip(next_hops) {
             *next_hop = L::Width::narrow(single.call(tables, address));
         }
@@ -164,7 +159,7 @@ fn batch_widened<A: Address, L: Lookup<A>>(
     }
     assert_eq!(addresses.len(), next_hops.len(), "as many next hops as addresses");
     let isa = single.level();
-    if addresses.len() <= FEW {
+    if addresses.len() <= L::FEW {
         for (&address, next_hop) in addresses.iter().zip(next_hops) {
             *next_hop = single.call(tables, address);
         }

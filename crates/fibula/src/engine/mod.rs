@@ -78,6 +78,11 @@ pub trait Lookup<A: Address>: Send + Sync + 'static {
     /// AVX2. Where not, a batch is a loop there, and a tenth of the engine's code is saved.
     const ON_BASELINE: bool = true;
 
+    /// The longest call that is a loop of lookups. A pipeline has to be filled and emptied: on a
+    /// Xeon and on an EPYC that takes longer than four lookups, or as long, in each engine, and in
+    /// some longer than twelve.
+    const FEW: usize = 4;
+
     /// Returns the answer for one address, and reports each access to the table to `meter`. This is
     /// the scalar lookup, written once.
     fn lookup_metered<M: Meter>(&self, address: A, meter: &mut M) -> Self::Width;

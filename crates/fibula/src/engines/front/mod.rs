@@ -36,16 +36,19 @@ use std::fmt::Debug;
 const AT_ONCE: usize = 4096;
 
 /// The most addresses by which it is judged whether the part has few of a batch. In a short call it
-/// is one of [`FEW`].
+/// is one of [`SHARE`].
 const SAMPLE: usize = 64;
 
 /// The share of them up to which it has few.
-const FEW: usize = 4;
+const SHARE: usize = 4;
 
 /// The part of a table that answers before the inner engine.
 pub(crate) trait Part<A: Address>: Clone + Debug + Sized + Send + Sync + 'static {
     /// The engine of the other routes.
     type Inner: Persist<A, View: Lookup<A, Width = u32> + Debug> + Debug;
+
+    /// See [`Lookup::FEW`].
+    const FEW: usize = if A::BITS == 32 { 4 } else { 12 };
 
     /// Makes the part of a table, and returns the other routes.
     ///
@@ -116,10 +119,10 @@ pub(crate) struct Front<P: Part<A>, A: Address> {
     others: Rib<A>,
 }
 
-/// Returns whether less than one of [`FEW`] of the addresses may be a part's own.
+/// Returns whether less than one of [`SHARE`] of the addresses may be a part's own.
 #[inline(always)]
 fn is_few<A: Address>(addresses: &[A], may_have: impl Fn(A) -> bool) -> bool {
-    addresses.iter().filter(|&&address| may_have(address)).count() * FEW < addresses.len()
+    addresses.iter().filter(|&&address| may_have(address)).count() * SHARE < addresses.len()
 }
 
 impl<P: Part<A>, A: Address> FrontView<P, A> {
@@ -135,6 +138,7 @@ impl<P: Part<A>, A: Address> FrontView<P, A> {
 impl<P: Part<A>, A: Address> Lookup<A> for FrontView<P, A> {
     type Width = u32;
     const ON_BASELINE: bool = false;
+    const FEW: usize = P::FEW;
 
     #[inline(always)]
     fn lookup_metered<M: Meter>(&self, address: A, meter: &mut M) -> u32 {
@@ -155,7 +159,7 @@ impl<P: Part<A>, A: Address> Lookup<A> for FrontView<P, A> {
     #[inline(always)]
     fn lookup_batch<I: Isa>(&self, isa: I, addresses: &[A], next_hops: &mut [u32]) {
         for (addresses, next_hops) in addresses.chunks(AT_ONCE).zip(next_hops.chunks_mut(AT_ONCE)) {
-            let sample = &addresses[..(addresses.len() / FEW).clamp(1, SAMPLE)];
+            let sample = &addresses[..(addresses.len() / SHARE).clamp(1, SAMPLE)];
             if self.part.has_few_of(sample) {
                 look_up_inside(self.inner(), isa.level(), addresses, next_hops);
                 self.part.find_few(isa, addresses, next_hops);

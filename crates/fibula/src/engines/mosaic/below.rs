@@ -24,6 +24,9 @@ pub(crate) trait Below<W: Width>: Clone + Debug + Send + Sync + Sized + 'static 
     /// The least answer that readers cannot tell from a mark.
     const MARK: u32;
 
+    /// See [`Lookup::FEW`](crate::engine::Lookup::FEW).
+    const FEW: usize = 6;
+
     /// Returns an empty store.
     fn new(pages: Pages) -> Self;
 

@@ -114,6 +114,8 @@ impl<P: BlockForm> Below<P::Answer> for Blocks<P> {
 
     const MARK: u32 = MARKED;
 
+    const FEW: usize = 12;
+
     fn new(pages: Pages) -> Self {
         let mut blocks = Kept::new(pages).unsettled();
         let first = blocks.insert(&P::pack(&[P::Answer::default(); BELOW]));

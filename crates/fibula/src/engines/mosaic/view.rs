@@ -91,6 +91,7 @@ impl<W: Width, F: Tiles<B::Entry>, B: Below<W>> Lookup<u32> for MosaicView<W, F,
     type Width = W;
     const SETS: Sets = Sets::Words;
     const ON_BASELINE: bool = false;
+    const FEW: usize = B::FEW;
 
     #[inline(always)]
     fn lookup_metered<M: Meter>(&self, address: u32, meter: &mut M) -> W {

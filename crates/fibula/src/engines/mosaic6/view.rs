@@ -117,6 +117,7 @@ impl<W: Width> Mosaic6View<W> {
 impl<W: Width> Lookup<u128> for Mosaic6View<W> {
     type Width = W;
     const ON_BASELINE: bool = false;
+    const FEW: usize = 14;
 
     #[inline(always)]
     fn lookup_metered<M: Meter>(&self, address: u128, meter: &mut M) -> W {

@@ -158,6 +158,7 @@ impl<A: Address, W: Width> Lookup<A> for PoptrieView<A, W> {
     type Width = W;
     const SETS: Sets = Sets::Words;
     const ON_BASELINE: bool = false;
+    const FEW: usize = if A::BITS == 32 { 10 } else { 4 };
 
     #[inline(always)]
     fn lookup_metered<M: Meter>(&self, address: A, meter: &mut M) -> W {
