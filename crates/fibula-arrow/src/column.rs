@@ -11,7 +11,7 @@ use arrow_array::{
 };
 use arrow_data::{ByteView, MAX_INLINE_VIEW_LEN};
 use arrow_schema::DataType;
-use fibula::arch::{Isa, Kernel, Level, dispatch};
+use fibula::parts::arch::{Isa, Kernel, Level, dispatch};
 use fibula_io::address::{self, Found, Window};
 use std::fmt::Write;
 use std::ops::Range;

@@ -3,8 +3,8 @@
 use crate::Lookups;
 use crate::chunk::{self, Chunk};
 use fibula::NextHop;
-use fibula::arch::{Isa, Kernel, Level, dispatch};
-use fibula::blocks::pipeline::ask_ahead;
+use fibula::parts::arch::{Isa, Kernel, Level, dispatch};
+use fibula::parts::blocks::pipeline::ask_ahead;
 use fibula_io::address::{self, Embedded, Found, Window};
 
 /// The addresses that are looked up at once: 128 KiB of IPv6. An engine overlaps the memory

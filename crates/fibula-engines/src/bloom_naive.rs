@@ -38,9 +38,9 @@
 use crate::blocks::bloom::Aim;
 use crate::blocks::by_length::{ByLength, Keyed};
 use crate::blocks::probing::Drawn;
-use fibula::arch::Isa;
 use fibula::engine::{About, Config, Engine, Figure, Lookup, Meter, ParameterInfo, Update, Updates, Width};
-use fibula::memory::Memory;
+use fibula::parts::arch::Isa;
+use fibula::parts::memory::Memory;
 use fibula::{Delta, Error, Rib};
 
 /// What the tools print about `bloom-naive`.

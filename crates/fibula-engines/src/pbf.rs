@@ -42,9 +42,9 @@ use crate::blocks::bloom::Aim;
 use crate::blocks::by_length::{ByLength, Keyed};
 use crate::blocks::hashing::HashFunction;
 use crate::blocks::probing::Combined;
-use fibula::arch::Isa;
 use fibula::engine::{About, Config, Engine, Figure, Lookup, Meter, ParameterInfo, Update, Updates, Width};
-use fibula::memory::Memory;
+use fibula::parts::arch::Isa;
+use fibula::parts::memory::Memory;
 use fibula::{Delta, Error, Rib};
 
 /// The hashes of a filter by default: SAIL's paper, section 6.2.

@@ -2,8 +2,8 @@
 //! a call whose instructions are counted. Run as a test it checks the answers of all engines. With
 //! an engine, a family and an instruction set as arguments it checks that one alone.
 
-use fibula::arch::Level;
 use fibula::engine::{Entry, WidthBits};
+use fibula::parts::arch::Level;
 use fibula::{Address, Fib, NextHop, NextHopSlice, Prefix, Rib};
 use fibula_engines::all;
 

@@ -20,7 +20,7 @@
 //!
 //! ```
 //! use fibula::engine::Config;
-//! use fibula::memory::Pages;
+//! use fibula::engine::Pages;
 //! use fibula::{Fib, NextHop, Rib};
 //! use fibula_gpu::cooperative::{Cooperative, Options};
 //! use fibula_gpu::device::Twin; // or `Cuda`, where a card is

@@ -6,9 +6,9 @@
 //!                     └──▶ threads            └── Resident ◀── bursts of changes
 //! ```
 
+use fibula::engine::Pages;
 use fibula::engine::{Config, WidthBits};
 use fibula::live::Settings;
-use fibula::memory::Pages;
 use fibula::{Applied, Change, Fib, NextHop, Prefix, Rib, Route};
 use fibula_gpu::cooperative::{Cooperative, Division, Options};
 use fibula_gpu::device::Twin;

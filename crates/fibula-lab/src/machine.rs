@@ -1,6 +1,6 @@
 //! [`Machine`]: what a figure was measured on.
 
-use fibula::arch::Level;
+use fibula::engine::Level;
 use serde::Serialize;
 use std::fmt;
 use std::path::Path;

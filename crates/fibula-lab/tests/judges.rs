@@ -1,9 +1,9 @@
 //! The judges must see a wrong engine. Each engine here is wrong on purpose in one way, and every
 //! judge that could meet the fault must find it.
 
-use fibula::arch::{Isa, Level};
+use fibula::engine::Memory;
 use fibula::engine::{About, Config, Cost, Engine, Entry, LimitInfo, Lookup, Meter, Update, Updates, Width};
-use fibula::memory::Memory;
+use fibula::parts::arch::{Isa, Level};
 use fibula::{Address, Change, Delta, Error, ErrorKind, Limit, NextHop, Prefix, Rib, Route, engine_entry};
 use fibula_engines::all;
 use fibula_lab::bench::{BenchOptions, Contender, Workload, bench};

@@ -1,9 +1,9 @@
 //! `sail-m` on twelve tables, as many as its paper overlays. Each answers as it does alone, also
 //! after updates of single tables. `-- --nocapture` prints the memory of all together.
 
-use fibula::arch::Level;
+use fibula::engine::Level;
 use fibula::engine::Update;
-use fibula::memory::{Memory, Pages};
+use fibula::engine::{Memory, Pages};
 use fibula::{Fib, NextHop, Rib, Route};
 use fibula_engines::sail_m::{ON_CHIP_MAX, SailM};
 use fibula_io::generate::{self, NextHopModel, Size, internet};

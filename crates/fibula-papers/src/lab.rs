@@ -1,7 +1,7 @@
 //! [`Lab`]: what exhibits are measured with.
 
 use crate::{Error, Facts, Point, Span};
-use fibula::arch::Level;
+use fibula::engine::Level;
 use fibula::engine::{Accesses, Entry, WidthBits};
 use fibula::{Address, Change, Fib, NextHop, Rib, Route};
 use fibula_engines::parallel::{Model, Order};

@@ -1,8 +1,8 @@
 //! Crates that do longest-prefix match. Their interfaces take one address at a time.
 
-use fibula::arch::Isa;
+use fibula::engine::Memory;
 use fibula::engine::{About, Config, Cost, Engine, Entry, Lookup, Meter, Update, Updates, Width};
-use fibula::memory::Memory;
+use fibula::parts::arch::Isa;
 use fibula::{Address, Delta, Error, NextHop, Prefix, Rib, engine_entry};
 use ip_network_table_deps_treebitmap::IpLookupTable;
 use prefix_trie::PrefixMap;

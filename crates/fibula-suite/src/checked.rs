@@ -1,7 +1,7 @@
 //! [`Checked`]: a table, an engine that follows it, and the judge.
 
 use crate::Subject;
-use fibula::arch::Level;
+use fibula::engine::Level;
 use fibula::engine::{Config, Pages, WidthBits};
 use fibula::{Address, Applied, Change, Error, Fib, NextHop, Prefix, Rib, Route};
 

@@ -4,7 +4,7 @@ use crate::Subject;
 use crate::checked::probes;
 use crate::tables::Random;
 use fibula::View;
-use fibula::arch::Level;
+use fibula::engine::Level;
 use fibula::engine::{Config, WidthBits};
 use fibula::snapshot::{Image, Snapshot, forged};
 use fibula::{Address, ErrorKind, Fib, NextHop, NextHopInfo, NextHops, Prefix, Rib, Route};

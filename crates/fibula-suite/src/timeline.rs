@@ -15,7 +15,7 @@
 
 use crate::Subject;
 use crate::tables::Random;
-use fibula::arch::Level;
+use fibula::engine::Level;
 use fibula::engine::{Config, Pages, WidthBits};
 use fibula::live::{Live, Reader, Settings};
 use fibula::{Address, Change, Delta, Fib, NextHop, Prefix, Rib, Route};

@@ -36,15 +36,10 @@
 //! # Ok::<(), fibula::Error>(())
 //! ```
 //!
-//! The modules `arch`, `blocks` and `memory` are hidden and not promised: any release may change
-//! them.
+//! The module [`parts`] is for those who write engines.
 #![deny(unsafe_code)]
 
 mod address;
-#[doc(hidden)]
-pub mod arch;
-#[doc(hidden)]
-pub mod blocks;
 pub mod engine;
 mod engines;
 mod error;
@@ -52,14 +47,11 @@ mod fib;
 #[cfg(test)]
 mod interleavings;
 pub mod live;
-#[doc(hidden)]
-pub mod memory;
 mod next_hop;
+pub mod parts;
 mod prefix;
 pub mod rib;
 mod route;
-#[doc(hidden)]
-pub mod sections;
 #[cfg(any(test, feature = "snapshot"))]
 pub mod snapshot;
 mod strided;
@@ -68,6 +60,8 @@ pub mod table_set;
 #[cfg(any(test, feature = "testing"))]
 #[doc(hidden)]
 pub mod testing;
+
+pub(crate) use parts::{arch, blocks, memory, sections};
 
 pub use address::{Address, Family};
 pub use engine::view::View;

@@ -11,7 +11,7 @@ use crate::plotted::{Axes, Plotted};
 use crate::registry;
 use clap::Args;
 use fibula::Rib;
-use fibula::arch::Level;
+use fibula::engine::Level;
 use fibula_engines::parallel::{Model, Order};
 use fibula_io::trace::{self, TraceKind};
 use fibula_kit::plot::Kind;

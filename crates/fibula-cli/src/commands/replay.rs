@@ -11,7 +11,7 @@ use crate::plotted::{Axes, Plotted};
 use crate::registry;
 use anyhow::Context;
 use clap::Args;
-use fibula::arch::Level;
+use fibula::engine::Level;
 use fibula::engine::{BEST, Config};
 use fibula::live::Settings;
 use fibula::{Address, Error, ErrorKind, Rib};

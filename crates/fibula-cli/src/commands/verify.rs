@@ -10,7 +10,7 @@ use crate::output::{Output, Printer};
 use crate::reading::FamilyName;
 use crate::registry;
 use clap::Args;
-use fibula::arch::Level;
+use fibula::engine::Level;
 use fibula::{Address, Change, Rib};
 use fibula_io::table::Tables;
 use fibula_lab::Refusal;

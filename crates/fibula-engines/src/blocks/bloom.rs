@@ -8,7 +8,7 @@
 
 use crate::blocks::hashing::{Reduction, Scaled};
 use fibula::engine::Meter;
-use fibula::memory::{Array, Pages};
+use fibula::parts::memory::{Array, Pages};
 use std::f64::consts::LN_2;
 use std::marker::PhantomData;
 
@@ -90,7 +90,7 @@ impl Parameters {
 /// ```
 /// use fibula_engines::blocks::bloom::{CountingFilter, Parameters};
 /// use fibula::engine::Unmetered;
-/// use fibula::memory::Pages;
+/// use fibula::parts::memory::Pages;
 /// let mut filter: CountingFilter =
 ///     CountingFilter::new(Parameters { bits: 100, hashes: 1 }, Pages::Small);
 /// let bit = |filter: &CountingFilter, hash| filter.bit(filter.position(hash), &mut Unmetered);

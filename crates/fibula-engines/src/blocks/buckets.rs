@@ -15,9 +15,9 @@
 
 use super::table::{HashTable, Value};
 use crate::blocks::hashing::{Key, Reduction, Scaled};
-use fibula::arch::prefetch;
 use fibula::engine::{Meter, Unmetered};
-use fibula::memory::{Array, CACHE_LINE, Pages};
+use fibula::parts::arch::prefetch;
+use fibula::parts::memory::{Array, CACHE_LINE, Pages};
 use std::marker::PhantomData;
 use zerocopy::FromZeros;
 
@@ -61,7 +61,7 @@ impl<K: Key, V: Value, const SLOTS: usize> Bucket<K, V, SLOTS> {
 /// ```
 /// use fibula_engines::blocks::{buckets::Buckets, table::HashTable};
 /// use fibula::engine::Unmetered;
-/// use fibula::memory::Pages;
+/// use fibula::parts::memory::Pages;
 /// let hash = |key: u32| key.wrapping_mul(0x9E37_79B1);
 /// let mut table: Buckets<u32, u16, 7> = Buckets::with_room_for(100, Pages::Small);
 /// assert_eq!(table.set(hash(7), 7, 1), 0); // there was none

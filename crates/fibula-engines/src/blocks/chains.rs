@@ -11,9 +11,9 @@
 
 use super::table::{HashTable, Value};
 use crate::blocks::hashing::{Key, Reduction};
-use fibula::arch::prefetch;
 use fibula::engine::{Meter, Unmetered};
-use fibula::memory::{Array, Pages};
+use fibula::parts::arch::prefetch;
+use fibula::parts::memory::{Array, Pages};
 use std::marker::PhantomData;
 
 /// An entry of a chain.
@@ -28,7 +28,7 @@ struct Node<K, V> {
 ///
 /// ```
 /// use fibula::engine::Unmetered;
-/// use fibula::memory::Pages;
+/// use fibula::parts::memory::Pages;
 /// use fibula_engines::blocks::chains::Chains;
 /// use fibula_engines::blocks::{hashing::Remainder, table::HashTable};
 /// let hash = |key: u32| key;

@@ -4,9 +4,9 @@
 //! they are equal, removing a chunk leaves no hole: the last chunk takes its number. After any
 //! history, memory stays at what a fresh build takes. The price is one chunk copied and one pointer
 //! rewritten per removal; [`Owners`] knows which pointer. Runs of different lengths are for
-//! [`chunks`](fibula::blocks::chunks).
+//! [`chunks`](fibula::parts::blocks::chunks).
 
-use fibula::memory::{Array, Pages};
+use fibula::parts::memory::{Array, Pages};
 use std::ops::{Index, IndexMut};
 
 /// The slot that each chunk is below. Chunks are numbered from `first` on.
@@ -92,7 +92,7 @@ impl<O> IndexMut<u32> for Owners<O> {
 ///
 /// ```
 /// use fibula_engines::blocks::dense::ChunkArray;
-/// use fibula::memory::Pages;
+/// use fibula::parts::memory::Pages;
 /// let mut chunks: ChunkArray<u16, 4> = ChunkArray::new(Pages::Small, 2);
 /// chunks.push(7);
 /// chunks.push(8);

@@ -51,7 +51,7 @@ impl<W: Width> Expanded<W> {
 /// ```
 /// use fibula_engines::blocks::expanded::{Entries, Expanded};
 /// use fibula_engines::blocks::{bloom::Aim, filtered::Filtered, probing::Drawn};
-/// use fibula::{NextHop, Route, memory::Pages};
+/// use fibula::{NextHop, Route, parts::memory::Pages};
 /// let mut level: Filtered<u32, Expanded<u8>, Drawn, 8> =
 ///     Filtered::new(Drawn, Aim::Percent(10), 0, Pages::Small);
 /// let route = |prefix: &str, hop| {

@@ -16,7 +16,7 @@ use super::probing::{Hashing, Probes};
 use super::table::{HashTable, Value};
 use crate::blocks::hashing::Key;
 use fibula::engine::{Cost, Figure, Meter, Unmetered};
-use fibula::memory::Pages;
+use fibula::parts::memory::Pages;
 use std::marker::PhantomData;
 
 /// Filter and table are rebuilt when the number of entries is a `SPARE`th more or less than they
@@ -33,7 +33,7 @@ const ENTRIES_MIN: usize = 16;
 /// use fibula_engines::blocks::hashing::HashFunction;
 /// use fibula_engines::blocks::{bloom::Aim, filtered::Filtered, probing::Combined};
 /// use fibula::engine::Unmetered;
-/// use fibula::memory::Pages;
+/// use fibula::parts::memory::Pages;
 /// let hashing = Combined(HashFunction::Murmur);
 /// let mut pair: Filtered<u32, u8, Combined, 7> =
 ///     Filtered::new(hashing, Aim::Percent(10), 1000, Pages::Small);

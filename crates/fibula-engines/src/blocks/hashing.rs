@@ -24,9 +24,9 @@
 //! [`Murmur`] does. [`Fmix`] is the shorter form for integers.
 //!
 //! [`HashFunction::hash_all`] hashes a whole block. It is a loop over arrays of a fixed length
-//! without a branch, so that inside a [`Kernel`](fibula::arch::Kernel) it becomes vector code of
-//! that instruction set: sixteen keys at a time with AVX-512, eight with AVX2, four with the
-//! baseline's SSE2.
+//! without a branch, so that inside a [`Kernel`](fibula::parts::arch::Kernel) it becomes vector
+//! code of that instruction set: sixteen keys at a time with AVX-512, eight with AVX2, four with
+//! the baseline's SSE2.
 
 use std::fmt::Debug;
 use zerocopy::FromZeros;
@@ -273,7 +273,7 @@ impl Rand {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fibula::arch::{Isa, Kernel, Level, dispatch};
+    use fibula::parts::arch::{Isa, Kernel, Level, dispatch};
     use proptest::prelude::*;
 
     #[test]

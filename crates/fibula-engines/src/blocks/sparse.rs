@@ -15,14 +15,14 @@
 
 use crate::blocks::dense::ChunkArray;
 use fibula::engine::Meter;
-use fibula::memory::Pages;
+use fibula::parts::memory::Pages;
 
 /// The chunk ids, from 1 on, of the slots of a level's dense chunks of `LEN`.
 ///
 /// ```
 /// use fibula_engines::blocks::sparse::ChunkIds;
 /// use fibula::engine::Unmetered;
-/// use fibula::memory::Pages;
+/// use fibula::parts::memory::Pages;
 /// let mut ids: ChunkIds<256> = ChunkIds::new(Pages::Small, 2);
 /// ids.push(); // slots 0 to 255
 /// ids.push(); // slots 256 to 511

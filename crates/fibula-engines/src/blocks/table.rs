@@ -2,7 +2,7 @@
 
 use crate::blocks::hashing::{Key, Reduction};
 use fibula::engine::Meter;
-use fibula::memory::Pages;
+use fibula::parts::memory::Pages;
 use zerocopy::FromZeros;
 
 /// The values of keys. All zero bytes must be [`Default::default`], which means "no entry".

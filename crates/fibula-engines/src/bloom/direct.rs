@@ -1,9 +1,9 @@
 //! [`Direct`]: the direct lookup array, one entry for each prefix of 20 bits.
 
 use super::{Expanded, LEVELS};
-use fibula::arch::prefetch;
 use fibula::engine::{Meter, Width};
-use fibula::memory::{Array, Pages};
+use fibula::parts::arch::prefetch;
+use fibula::parts::memory::{Array, Pages};
 
 const ENTRIES: usize = 1 << LEVELS[0];
 

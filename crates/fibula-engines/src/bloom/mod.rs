@@ -87,11 +87,11 @@ use crate::blocks::hashing::{HashFunction, Remainder, Scaled};
 use crate::blocks::probing::{Combined, Drawn, Hashing, Mixed};
 use crate::blocks::table::HashTable;
 use direct::Direct;
-use fibula::arch::Isa;
 use fibula::engine::{
     About, Config, Engine, Figure, LimitInfo, Lookup, Meter, ParameterInfo, Update, Updates, Width,
 };
-use fibula::memory::Memory;
+use fibula::parts::arch::Isa;
+use fibula::parts::memory::Memory;
 use fibula::{Delta, Error, Limit, Rib};
 
 /// The lengths that prefixes are expanded to: of the direct array, of G1 and of G2.

@@ -163,7 +163,7 @@ pub(crate) fn answer_as_the_oracle<A: Address>(rib: &Rib<A>, flipped: A, specifi
     for specification in specifications {
         let mut fib = crate::build(specification, rib).unwrap();
         fib.validate(rib).unwrap();
-        for &level in fibula::arch::Level::available() {
+        for &level in fibula::parts::arch::Level::available() {
             fib.set_isa(level);
             let mut found = vec![NextHop::NONE; addresses.len()];
             fib.lookup_batch(&addresses, &mut found);

@@ -7,7 +7,7 @@ use crate::blocks::expansion::{LevelCount, counts, slots};
 use crate::blocks::probing::Hashing;
 use crate::blocks::table::HashTable;
 use fibula::engine::Width;
-use fibula::memory::Pages;
+use fibula::parts::memory::Pages;
 use fibula::{Prefix, Rib};
 
 impl<W: Width, H: Hashing, T: HashTable<u32, Expanded<W>>> Groups<W, H, T> {

@@ -60,11 +60,11 @@ use crate::blocks::by_length::{ByLength, KEY_BITS, LEVELS_MAX};
 use crate::blocks::dpcpe::{Choice, Distribution, EXPANDED};
 use crate::blocks::hashing::HashFunction;
 use crate::blocks::probing::Combined;
-use fibula::arch::Isa;
 use fibula::engine::{
     About, Config, Engine, Figure, LimitInfo, Lookup, Meter, ParameterInfo, Update, Updates, Width,
 };
-use fibula::memory::Memory;
+use fibula::parts::arch::Isa;
+use fibula::parts::memory::Memory;
 use fibula::{Delta, Error, Rib};
 
 /// The most prefixes that a table may be expanded to: some 3.5 GB of them.

@@ -24,8 +24,8 @@ use super::layout::{
 };
 use super::table::Table;
 use fibula::NextHop;
-use fibula::arch::prefetch;
 use fibula::engine::{Meter, Unmetered, Width};
+use fibula::parts::arch::prefetch;
 use std::hint::select_unpredictable;
 
 /// The addresses that go through the phases together: enough that what the first phase prefetched

@@ -79,13 +79,13 @@ mod validate;
 
 pub use statistics::{SEARCH_STEPS_MAX, Statistics};
 
-use fibula::arch::Isa;
 use fibula::engine::{
     About, Config, Engine, Figure, Lookup, Meter, ParameterInfo, Persist, Persistence, Unmetered, Update,
     Updates, Width,
 };
-use fibula::memory::{Memory, Pages};
-use fibula::sections::{SectionWriter, Sections};
+use fibula::parts::arch::Isa;
+use fibula::parts::memory::{Memory, Pages};
+use fibula::parts::sections::{SectionWriter, Sections};
 use fibula::{Delta, Error, Limit, NextHop, Prefix, Rib};
 use layout::{Layout, Paper, Printed, Wide, WideRanges};
 use plan::Plan;

@@ -2,7 +2,7 @@
 //! with one.
 
 use crate::blocks::expansion::expand;
-use fibula::blocks::parallel::in_parallel;
+use fibula::parts::blocks::parallel::in_parallel;
 use fibula::rib::Range;
 use fibula::{Prefix, Rib};
 

@@ -4,9 +4,9 @@ use super::layout::Layout;
 use super::table::{GRANULE_LOG2_MAX, RANGES, Table};
 use super::{AsPrinted, AtHit, Form, OneTable, Wide, WideRanges};
 use fibula::Error;
-use fibula::blocks::chunks::Pool;
-use fibula::memory::Pages;
-use fibula::sections::{SectionWriter, Sections, unsound};
+use fibula::parts::blocks::chunks::Pool;
+use fibula::parts::memory::Pages;
+use fibula::parts::sections::{SectionWriter, Sections, unsound};
 
 const LAYOUT: &str = "layout";
 const GRANULE: &str = "granule";

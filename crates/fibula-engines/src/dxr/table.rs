@@ -6,8 +6,8 @@ use super::layout::{
     plain_range, range_entry, shorts_log2, slot,
 };
 use super::plan::{PlainRange, Plan, Run};
-use fibula::blocks::chunks::Pool;
-use fibula::memory::{Array, Pages};
+use fibula::parts::blocks::chunks::Pool;
+use fibula::parts::memory::{Array, Pages};
 use zerocopy::{FromBytes, IntoBytes};
 
 /// The greatest base-two logarithm of a granule: bases and sizes count 1, 2, 4 or 8 ranges (section

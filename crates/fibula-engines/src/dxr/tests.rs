@@ -1,8 +1,8 @@
 use super::layout::{Paper, WideRanges};
 use super::table::capacity;
 use super::*;
-use fibula::arch::Scalar;
 use fibula::engine::Cost;
+use fibula::parts::arch::Scalar;
 use fibula::testing::Oracle;
 use fibula::testing::rib;
 use fibula::{Change, Prefix, Route};

@@ -10,8 +10,8 @@ use super::layout::{Chunk, Layout, Place, Slot, Word, direct_entry, shorts_log2}
 use super::plan::{Plan, Run};
 use super::table::{Amount, GRANULE_LOG2_MAX, Table, capacity, in_one_piece, live, needed, shape};
 use fibula::Limit;
-use fibula::blocks::chunks::Pool;
 use fibula::engine::{Cost, Update};
+use fibula::parts::blocks::chunks::Pool;
 
 /// A moved range table gets room for a `1 / ROOM` part of its used ranges.
 const ROOM: u64 = 32;

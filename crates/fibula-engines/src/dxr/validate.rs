@@ -3,7 +3,7 @@
 use super::layout::{Layout, Place, Slot, Word};
 use super::plan::Plan;
 use super::table::{Table, shape};
-use fibula::blocks::chunks::Pool;
+use fibula::parts::blocks::chunks::Pool;
 use fibula::{Prefix, Rib};
 
 impl<L: Layout> Table<L> {

@@ -15,11 +15,11 @@
 
 use super::{DEPTH, Hybrid, MIDDLE, TBL24};
 use crate::blocks::tree_bitmap::{LANES, Map};
-use fibula::arch::{Isa, prefetch};
-use fibula::blocks::entry::Entry;
-use fibula::blocks::pipeline::for_each_set;
 use fibula::engine::Stages;
 use fibula::engine::{Lookup, Meter, Staging, Unmetered, Width};
+use fibula::parts::arch::{Isa, prefetch};
+use fibula::parts::blocks::entry::Entry;
+use fibula::parts::blocks::pipeline::for_each_set;
 
 /// What the second stage hands on if no route longer than /16 matches.
 const TRY_SHORT: u64 = u64::MAX;

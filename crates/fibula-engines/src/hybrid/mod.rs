@@ -64,9 +64,9 @@ mod validate;
 use crate::blocks::dense::{ChunkArray, Owners};
 use crate::blocks::expansion::slots;
 use crate::blocks::tree_bitmap::{InitialArray, MAX_WORDS, Map, Trie, WORDS};
-use fibula::blocks::entry::{Entry, NEXT_HOPS_MAX};
 use fibula::engine::{About, Config, Engine, Figure, LimitInfo, Update, Updates, Width};
-use fibula::memory::{Array, Memory};
+use fibula::parts::blocks::entry::{Entry, NEXT_HOPS_MAX};
+use fibula::parts::memory::{Array, Memory};
 use fibula::{Delta, Error, Prefix, Rib, Route};
 
 /// What the tools print about the engine.

@@ -4,8 +4,8 @@
 use super::{Hybrid, MIDDLE, Owner, SHORT};
 use crate::blocks::expansion::slots;
 use crate::blocks::tree_bitmap::{Map, Node, Trie};
-use fibula::blocks::entry::{Entry, in_order};
 use fibula::engine::{Cost, Width};
+use fibula::parts::blocks::entry::{Entry, in_order};
 use fibula::{Delta, Rib, Route};
 
 impl<W: Width> Hybrid<W> {

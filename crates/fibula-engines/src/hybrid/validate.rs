@@ -3,8 +3,8 @@
 use super::{Hybrid, MIDDLE, Owner, long, middle, short};
 use crate::blocks::expansion::slots;
 use crate::blocks::tree_bitmap::Node;
-use fibula::blocks::entry::Entry;
 use fibula::engine::Width;
+use fibula::parts::blocks::entry::Entry;
 use fibula::{Prefix, Rib};
 
 impl<W: Width> Hybrid<W> {

@@ -4,7 +4,7 @@ use super::node::{MAX_BRANCH, MAX_SKIP, Node};
 use super::strings::{Base, Strings};
 use super::{NODES, Shape};
 use fibula::engine::Width;
-use fibula::memory::{Array, Pages};
+use fibula::parts::memory::{Array, Pages};
 use fibula::{Address, Limit};
 use std::cmp::Reverse;
 use std::ops::Range;

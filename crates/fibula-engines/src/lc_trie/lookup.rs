@@ -3,8 +3,8 @@
 use super::LcTrie;
 use super::node::Node;
 use fibula::Address;
-use fibula::arch::prefetch;
 use fibula::engine::{Meter, Unmetered, Width};
+use fibula::parts::arch::prefetch;
 
 /// The lookups that a batch takes in step: enough that a level's first node has arrived when the
 /// last is prefetched. Twice as many are no faster on full tables, half as many a little slower.

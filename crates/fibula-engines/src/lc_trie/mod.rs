@@ -128,9 +128,9 @@ mod validate;
 pub use lookup::LANES;
 pub use node::{MAX_BRANCH, MAX_NODES, MAX_SKIP};
 
-use fibula::arch::Isa;
 use fibula::engine::{About, Config, Engine, Figure, LimitInfo, Lookup, Meter, ParameterInfo, Width};
-use fibula::memory::{Array, Memory};
+use fibula::parts::arch::Isa;
+use fibula::parts::memory::{Array, Memory};
 use fibula::{Address, Error, Rib};
 use node::Node;
 use strings::Strings;

@@ -2,7 +2,7 @@
 
 use super::node::MAX_NODES;
 use fibula::engine::Width;
-use fibula::memory::{Array, Pages};
+use fibula::parts::memory::{Array, Pages};
 use fibula::{Address, Prefix, Rib};
 
 /// The index that ends a chain. It is past the end of every prefix vector, so reading it finds

@@ -1,5 +1,5 @@
 use super::*;
-use fibula::memory::Pages;
+use fibula::parts::memory::Pages;
 use fibula::testing::Oracle;
 use fibula::{Limit, NextHop, Prefix, Route};
 use proptest::prelude::*;

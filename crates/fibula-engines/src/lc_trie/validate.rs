@@ -4,7 +4,7 @@ use super::LcTrie;
 use super::node::Node;
 use super::strings::Strings;
 use fibula::engine::Width;
-use fibula::memory::Pages;
+use fibula::parts::memory::Pages;
 use fibula::{Address, Prefix, Rib};
 
 impl<A: Address, W: Width> LcTrie<A, W> {

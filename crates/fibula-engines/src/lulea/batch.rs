@@ -5,9 +5,9 @@ use super::chunk::Coded;
 use super::pointer::{Base, Kind, Pointer};
 use super::table::Table;
 use fibula::NextHop;
-use fibula::arch::prefetch;
-use fibula::blocks::pipeline::for_each_set;
 use fibula::engine::{Unmetered, Width};
+use fibula::parts::arch::prefetch;
+use fibula::parts::blocks::pipeline::for_each_set;
 
 /// The addresses that take a step together.
 pub(super) const LANES: usize = 64;

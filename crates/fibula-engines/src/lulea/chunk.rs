@@ -4,9 +4,9 @@
 use super::maptable::{MAPTABLE, MASK, ROWS, Row, mask_of, row_of};
 use super::pointer::{Base, Pointer};
 use fibula::NextHop;
-use fibula::arch::prefetch;
 use fibula::engine::Meter;
-use fibula::memory::Array;
+use fibula::parts::arch::prefetch;
+use fibula::parts::memory::Array;
 use std::ops::Range;
 
 /// The slots of a chunk.

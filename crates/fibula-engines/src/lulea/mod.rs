@@ -123,9 +123,9 @@ mod table;
 mod tests;
 mod validate;
 
-use fibula::arch::Isa;
 use fibula::engine::{About, Config, Engine, Figure, Lookup, Meter, Width};
-use fibula::memory::{Memory, Pages};
+use fibula::parts::arch::Isa;
+use fibula::parts::memory::{Memory, Pages};
 use fibula::rib::Range;
 use fibula::{Error, NextHop, Rib};
 use std::marker::PhantomData;

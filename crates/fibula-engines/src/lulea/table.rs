@@ -7,7 +7,7 @@ use super::maptable::MAPTABLE;
 use super::pointer::{Base, Kind, Pointer, Target};
 use fibula::Prefix;
 use fibula::engine::Meter;
-use fibula::memory::{Array, Memory, Pages};
+use fibula::parts::memory::{Array, Memory, Pages};
 use fibula::rib::Range;
 
 /// The slots of level 1.

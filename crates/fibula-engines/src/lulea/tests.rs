@@ -273,7 +273,7 @@ proptest! {
         for count in [0, 1, batch::LANES - 1, batch::LANES, batch::LANES + 1, probes.len()] {
             let count = count.min(probes.len());
             let mut answers = vec![u32::MAX; count];
-            engine.lookup_batch(fibula::arch::Scalar, &probes[..count], &mut answers);
+            engine.lookup_batch(fibula::parts::arch::Scalar, &probes[..count], &mut answers);
             prop_assert_eq!(&answers[..], &expected[..count]);
         }
     }

@@ -4,9 +4,9 @@ use super::dnode::Dnode;
 use super::inode::{Inode, NIL, slot};
 use super::table::Table;
 use fibula::Address;
-use fibula::arch::prefetch;
 use fibula::engine::{Meter, Width};
-use fibula::memory::CACHE_LINE;
+use fibula::parts::arch::prefetch;
+use fibula::parts::memory::CACHE_LINE;
 use std::hint::select_unpredictable;
 
 /// The lookups that a batch takes in step.

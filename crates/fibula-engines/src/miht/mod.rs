@@ -115,11 +115,11 @@ mod validate;
 
 pub use lookup::LANES;
 
-use fibula::arch::Isa;
 use fibula::engine::{
     About, Config, Engine, Figure, LimitInfo, Lookup, Meter, ParameterInfo, Update, Updates, Width,
 };
-use fibula::memory::Memory;
+use fibula::parts::arch::Isa;
+use fibula::parts::memory::Memory;
 use fibula::{Address, Delta, Error, Family, Rib};
 use table::Table;
 

@@ -6,7 +6,7 @@ use super::inode::{Inode, NIL};
 use super::tree::Tree;
 use super::tries::Tries;
 use fibula::engine::{Cost, Figure, Unmetered, Update, Width};
-use fibula::memory::{Memory, Pages};
+use fibula::parts::memory::{Memory, Pages};
 use fibula::{Address, Delta, Limit, Prefix, Rib, Route};
 
 /// A compiled table.

@@ -3,7 +3,7 @@ use super::table::{Table, check_routes, prefix_key};
 use super::tree::Tree;
 use super::*;
 use fibula::engine::{Cost, Unmetered};
-use fibula::memory::Pages;
+use fibula::parts::memory::Pages;
 use fibula::testing::Oracle;
 use fibula::testing::rib;
 use fibula::{Change, Limit, NextHop, Prefix, Route};

@@ -8,7 +8,7 @@
 use super::inode::{Inode, InodeEntry, NIL, slot};
 use crate::blocks::dense::ChunkArray;
 use fibula::engine::{Cost, Meter};
-use fibula::memory::Pages;
+use fibula::parts::memory::Pages;
 
 /// The index of a table: keys in, roots of priority tries out.
 #[derive(Debug)]

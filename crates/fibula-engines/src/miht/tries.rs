@@ -14,7 +14,7 @@ use super::dnode::Dnode;
 use super::inode::NIL;
 use crate::blocks::dense::ChunkArray;
 use fibula::engine::{Cost, Meter, Width};
-use fibula::memory::Pages;
+use fibula::parts::memory::Pages;
 use fibula::{Address, Prefix, Route};
 
 /// The nodes of all tries, without holes.

@@ -4,8 +4,8 @@ use super::dnode::Dnode;
 use super::inode::{Inode, InodeEntry, NIL};
 use super::table::Table;
 use super::tree::Tree;
-use fibula::blocks::reached::Reached;
 use fibula::engine::Width;
+use fibula::parts::blocks::reached::Reached;
 use fibula::{Address, Prefix, Rib};
 
 impl<const M: usize> Tree<M> {

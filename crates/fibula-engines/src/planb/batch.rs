@@ -4,9 +4,9 @@
 use super::PlanBView;
 use super::node::Tree;
 use super::view::{child, tree_of};
-use fibula::arch::{Isa, Reached};
-use fibula::blocks::linear_tree::{CHILDREN, Node, Rounds, Waiting, for_lanes, halves, in_rounds};
 use fibula::engine::Width;
+use fibula::parts::arch::{Isa, Reached};
+use fibula::parts::blocks::linear_tree::{CHILDREN, Node, Rounds, Waiting, for_lanes, halves, in_rounds};
 
 /// The addresses of a block.
 const BLOCK: usize = 16;

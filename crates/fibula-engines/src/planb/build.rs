@@ -2,9 +2,9 @@
 
 use super::view::PlanBView;
 use super::{INTERVALS, PlanB};
-use fibula::blocks::linear_tree::{Intervals, Piece, cut};
 use fibula::engine::Width;
-use fibula::memory::{Array, Pages};
+use fibula::parts::blocks::linear_tree::{Intervals, Piece, cut};
+use fibula::parts::memory::{Array, Pages};
 use fibula::{Error, Limit, Rib};
 
 /// The intervals of a table.

@@ -69,7 +69,7 @@
 //! - The paper keeps all keys in the leaves. Here, each end is stored once, in one node of the
 //!   tree.
 //!
-//! [`Isa::step_down`]: fibula::arch::Isa
+//! [`Isa::step_down`]: fibula::parts::arch::Isa
 
 mod batch;
 mod build;
@@ -83,7 +83,7 @@ mod view;
 pub use view::PlanBView;
 
 use fibula::engine::{About, Config, Engine, Figure, LimitInfo, Persistence, Updates, Width};
-use fibula::memory::Memory;
+use fibula::parts::memory::Memory;
 use fibula::{Error, Rib};
 
 /// The limit, by its unit.

@@ -1,8 +1,8 @@
 //! The trees: where each begins, and how one is written.
 
 use super::PlanB;
-use fibula::blocks::linear_tree::{CHILDREN, levels_of, node, nodes_above};
 use fibula::engine::Width;
+use fibula::parts::blocks::linear_tree::{CHILDREN, levels_of, node, nodes_above};
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
 /// One tree. The nodes of a full tree are numbered level by level from the root, 0. The children of

@@ -4,7 +4,7 @@
 use super::{PlanB, PlanBView};
 use fibula::Error;
 use fibula::engine::{Config, Persist, Width};
-use fibula::sections::{SectionWriter, Sections, unsound};
+use fibula::parts::sections::{SectionWriter, Sections, unsound};
 
 const TREES: &str = "trees";
 /// The most levels of a tree: 9^11 intervals are more than 32 bits can number.

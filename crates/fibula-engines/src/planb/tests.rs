@@ -3,7 +3,7 @@
 
 use super::node::Tree;
 use super::*;
-use fibula::memory::Pages;
+use fibula::parts::memory::Pages;
 use fibula::testing::{is_right_around_bounds, meeting, rib};
 use fibula::{Limit, NextHop, Prefix, Route};
 use proptest::prelude::*;

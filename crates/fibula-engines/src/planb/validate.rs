@@ -3,8 +3,8 @@
 use super::node::Tree;
 use super::{PlanB, PlanBView};
 use fibula::Rib;
-use fibula::blocks::linear_tree::{CHILDREN, levels_of, nodes_above};
 use fibula::engine::Width;
+use fibula::parts::blocks::linear_tree::{CHILDREN, levels_of, nodes_above};
 
 /// The last numbers of intervals, and their answers.
 type Intervals<W> = Vec<(u64, W)>;

@@ -2,11 +2,11 @@
 //! [`batch`](super::batch).
 
 use super::node::Tree;
-use fibula::arch::{Isa, Scalar};
-use fibula::blocks::linear_tree::{CHILDREN, Node, halves};
-use fibula::blocks::rank::rank_before;
 use fibula::engine::{Lookup, Meter, Unmetered, Width};
-use fibula::memory::{Array, Pages};
+use fibula::parts::arch::{Isa, Scalar};
+use fibula::parts::blocks::linear_tree::{CHILDREN, Node, halves};
+use fibula::parts::blocks::rank::rank_before;
+use fibula::parts::memory::{Array, Pages};
 
 /// The trees as lookups read them.
 #[derive(Clone, Debug)]

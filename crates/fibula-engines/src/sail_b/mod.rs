@@ -62,8 +62,8 @@
 mod tests;
 
 use crate::blocks::pivot::{BitMaps, NEXT_HOPS_MAX, PIVOT, PivotTable};
-use fibula::arch::prefetch;
 use fibula::engine::{About, Updates};
+use fibula::parts::arch::prefetch;
 
 /// What the tools print about the engine.
 pub const ABOUT: About = About {

@@ -4,10 +4,10 @@
 use super::{Arrays, Bcn, Form, SailL};
 use crate::blocks::pushing::ANSWER;
 use fibula::NextHop;
-use fibula::arch::{Isa, Kernel, dispatch, prefetch};
-use fibula::blocks::pipeline::{Stages, look_up};
 use fibula::engine;
 use fibula::engine::{Lookup, Meter, Staging, Unmetered, Width};
+use fibula::parts::arch::{Isa, Kernel, dispatch, prefetch};
+use fibula::parts::blocks::pipeline::{Stages, look_up};
 
 /// The addresses of a block: enough for its lines of BN24 to arrive while the other blocks are
 /// processed.

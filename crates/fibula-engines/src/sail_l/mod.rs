@@ -64,7 +64,7 @@ pub(crate) mod tests;
 use crate::blocks::dense::{ChunkArray, Owners};
 use crate::blocks::pushing::{ANSWER, internal_nodes, paint_all, repaint, validate};
 use fibula::engine::{About, Config, Cost, Engine, Figure, ParameterInfo, Update, Updates, Width};
-use fibula::memory::{Array, Memory, Pages};
+use fibula::parts::memory::{Array, Memory, Pages};
 use fibula::{Delta, Error, Limit, NextHop, Rib};
 use std::fmt::Debug;
 

@@ -4,9 +4,9 @@
 use super::{LEVEL_48, LEVELS, Level, SailL6, first_chunk, index};
 use crate::blocks::pushing::ANSWER;
 use fibula::NextHop;
-use fibula::arch::prefetch;
-use fibula::blocks::pipeline::{Stages, for_each_set};
 use fibula::engine::{Lookup, Unmetered, Width};
+use fibula::parts::arch::prefetch;
+use fibula::parts::blocks::pipeline::{Stages, for_each_set};
 use std::array::from_fn;
 
 /// The addresses of a block. Blocks of 16 gave nine tenths of the throughput, of 64 six sevenths.

@@ -86,13 +86,13 @@ use crate::blocks::dense::{ChunkArray, Owners};
 use crate::blocks::pushing::{ANSWER, Levels, internal_nodes, paint_all, repaint, validate};
 use crate::blocks::sparse::ChunkIds;
 use batch::{BLOCK, SHORT_BLOCK, STAGES};
-use fibula::arch::Isa;
-use fibula::blocks::patricia::{MAX_NODES, NODES, Patricia};
-use fibula::blocks::pipeline::look_up;
 use fibula::engine::{
     About, Config, Cost, Engine, Figure, LimitInfo, Lookup, Meter, Unmetered, Update, Updates, Width,
 };
-use fibula::memory::{Memory, Pages};
+use fibula::parts::arch::Isa;
+use fibula::parts::blocks::patricia::{MAX_NODES, NODES, Patricia};
+use fibula::parts::blocks::pipeline::look_up;
+use fibula::parts::memory::{Memory, Pages};
 use fibula::{Address, Delta, Error, Limit, NextHop, Prefix, Rib};
 use std::array::from_fn;
 

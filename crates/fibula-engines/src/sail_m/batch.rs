@@ -2,9 +2,9 @@
 //! reads them.
 
 use super::{NODES16, SailM};
-use fibula::arch::{Isa, Kernel, Level, dispatch, prefetch};
-use fibula::blocks::pipeline::{Stages, for_each_set, look_up};
 use fibula::engine::{Unmetered, Width};
+use fibula::parts::arch::{Isa, Kernel, Level, dispatch, prefetch};
+use fibula::parts::blocks::pipeline::{Stages, for_each_set, look_up};
 
 /// The addresses of a block.
 const BLOCK: usize = 64;

@@ -2,7 +2,7 @@
 
 use super::NODES16;
 use fibula::engine::{Meter, Unmetered};
-use fibula::memory::{Array, Pages};
+use fibula::parts::memory::{Array, Pages};
 
 /// The bits of an entry.
 pub(super) const BITS: usize = 17;

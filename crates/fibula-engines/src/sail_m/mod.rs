@@ -94,11 +94,11 @@ mod validate;
 
 pub use replicated::Replicated;
 
-use fibula::arch::Level;
 use fibula::engine::{
     About, Cost, Figure, LimitInfo, Meter, ParameterInfo, Unmetered, Update, Updates, Width,
 };
-use fibula::memory::{Memory, Pages};
+use fibula::parts::arch::Level;
+use fibula::parts::memory::{Memory, Pages};
 use fibula::{Delta, Error, Limit, NextHop, Prefix, Rib};
 use overlay::{Overlay, Place};
 use table::Table;
@@ -142,7 +142,7 @@ const CHUNKS24_MAX: usize = NODES16;
 ///
 /// ```
 /// use fibula_engines::sail_m::SailM;
-/// use fibula::memory::Pages;
+/// use fibula::parts::memory::Pages;
 /// use fibula::{NextHop, Rib};
 /// let mut red: Rib<u32> = Rib::new();
 /// red.insert("10.0.0.0/8".parse()?, NextHop(1));

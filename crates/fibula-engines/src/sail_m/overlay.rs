@@ -6,7 +6,7 @@ use super::{CHUNK, CHUNKS24_MAX, NODES16};
 use crate::blocks::dense::{ChunkArray, Owners};
 use fibula::Prefix;
 use fibula::engine::{Meter, Unmetered};
-use fibula::memory::Pages;
+use fibula::parts::memory::Pages;
 use std::hint::select_unpredictable;
 use std::iter;
 use std::ops::Range;

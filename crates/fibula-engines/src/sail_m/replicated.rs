@@ -1,9 +1,9 @@
 //! [`Replicated`]: one table in several copies, the engine of the registry.
 
 use super::{SailM, TABLES, TABLES_MAX};
-use fibula::arch::Isa;
 use fibula::engine::{Config, Cost, Engine, Figure, Lookup, Meter, Update, Width};
-use fibula::memory::Memory;
+use fibula::parts::arch::Isa;
+use fibula::parts::memory::Memory;
 use fibula::{Delta, Error, Rib};
 
 /// One table as each of the `tables` of a [`SailM`]. An address is looked up in the table that its

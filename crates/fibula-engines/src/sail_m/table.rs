@@ -4,7 +4,7 @@ use super::overlay::Run;
 use super::{CHUNK, CHUNKS16, NODES16};
 use crate::blocks::dense::ChunkArray;
 use fibula::engine::Width;
-use fibula::memory::Pages;
+use fibula::parts::memory::Pages;
 
 /// The next hops of one table in the slots and chunks of the overlay. The next hop of an internal
 /// slot is 0.

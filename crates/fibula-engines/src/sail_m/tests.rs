@@ -261,7 +261,7 @@ fn copies_of_a_table_answer_and_follow_as_one() {
     let addresses: Vec<u32> = (0..0x0004_0000).step_by(37).collect();
     let mut found = vec![0; addresses.len()];
     let expected = crate::build("oracle", &table).unwrap();
-    engine.lookup_batch(fibula::arch::Scalar, &addresses, &mut found);
+    engine.lookup_batch(fibula::parts::arch::Scalar, &addresses, &mut found);
     for (&address, found) in addresses.iter().zip(found) {
         let expected = expected.lookup_index(address).0 as u16;
         assert_eq!((engine.lookup(address), found), (expected, expected), "{}", address.to_ip());

@@ -64,12 +64,12 @@
 mod tests;
 
 use crate::blocks::tree_bitmap::{InitialArray, MAX_WORDS, WORDS};
-use fibula::arch::Isa;
 use fibula::engine::Stages;
 use fibula::engine::{
     About, Config, Engine, Figure, LimitInfo, Lookup, Meter, ParameterInfo, Staging, Update, Updates, Width,
 };
-use fibula::memory::Memory;
+use fibula::parts::arch::Isa;
+use fibula::parts::memory::Memory;
 use fibula::{Address, Delta, Error, Family, Rib};
 
 /// What the tools print about the engine.

@@ -182,7 +182,7 @@ fn follow<A: Address>(strides: &str, changes: &[Change<A>]) {
     let lived: Vec<NextHop> = addresses.iter().map(|&address| engine.lookup(address).widen()).collect();
     assert_eq!(lived, expected);
     let mut fresh = crate::build(&format!("tree-bitmap/strides={strides}"), &rib).unwrap();
-    for &level in fibula::arch::Level::available() {
+    for &level in fibula::parts::arch::Level::available() {
         fresh.set_isa(level);
         let mut found = vec![NextHop(9); addresses.len()];
         fresh.lookup_batch(&addresses, &mut found);

@@ -3,8 +3,8 @@
 
 use super::extra::ExtraNhia;
 use super::nhi::Nhi;
-use fibula::blocks::rank::rank_through;
 use fibula::engine::Meter;
+use fibula::parts::blocks::rank::rank_through;
 use std::fmt::Debug;
 use std::hint::select_unpredictable;
 use zerocopy::FromZeros;
@@ -247,7 +247,7 @@ mod tests {
     use super::*;
     use fibula::NextHop;
     use fibula::engine::{Accesses, Unmetered};
-    use fibula::memory::{Array, Pages};
+    use fibula::parts::memory::{Array, Pages};
     use proptest::prelude::*;
 
     #[test]

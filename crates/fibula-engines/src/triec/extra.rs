@@ -3,8 +3,8 @@
 
 use super::entry::{Atlas, Entry, Runs, SLOTS};
 use super::nhi::Nhi;
-use fibula::blocks::chunks::Pool;
-use fibula::memory::Pages;
+use fibula::parts::blocks::chunks::Pool;
+use fibula::parts::memory::Pages;
 
 /// The arrays of next-hop indices that do not fit into their entries.
 #[derive(Debug)]

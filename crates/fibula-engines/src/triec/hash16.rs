@@ -5,9 +5,9 @@ use super::extra::ExtraNhia;
 use super::nhi::Nhi;
 use super::table::HASHED_TO;
 use fibula::Limit;
-use fibula::arch::{crc32c, prefetch};
 use fibula::engine::Meter;
-use fibula::memory::{Array, Pages};
+use fibula::parts::arch::{crc32c, prefetch};
+use fibula::parts::memory::{Array, Pages};
 use zerocopy::FromZeros;
 
 /// What [`HASH16_ENTRIES_MAX`] limits, as errors name it.

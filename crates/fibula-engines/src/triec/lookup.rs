@@ -6,8 +6,8 @@ use super::nhi::Nhi;
 use super::side::Side;
 use super::table::{LAST, LEVELS, NODE_ENTRIES, NODE_SLOTS, ROOT_ENTRIES, Table};
 use fibula::NextHop;
-use fibula::arch::{Isa, crc32c, prefetch};
 use fibula::engine::{Meter, Unmetered, Width};
+use fibula::parts::arch::{Isa, crc32c, prefetch};
 use std::hint::select_unpredictable;
 
 /// The addresses that take their steps together.

@@ -77,8 +77,9 @@
 //!   bytes. `nhi=16` refuses what the paper's widths do not hold; `nhi=32-16`, `nhi=32` and
 //!   `nhi=64` take wider ones for any table.
 //! - **Every address.** The paper looks up nothing outside 2000::/3 or past /64. Two [Patricia
-//!   trees](fibula::blocks::patricia) hold those routes. One compare of the first three bits leads
-//!   to one, and a flag in an NHI of Hash16 to the other. Other addresses pay nothing for them.
+//!   trees](fibula::parts::blocks::patricia) hold those routes. One compare of the first three bits
+//!   leads to one, and a flag in an NHI of Hash16 to the other. Other addresses pay nothing for
+//!   them.
 //! - **Hash16 in blocks.** The paper hashes each /64, which makes 32,768 entries of a /49;
 //!   `hash16=triples` does so, with the paper's NHIs. By default 58 bits are the key of an entry,
 //!   and the entry resolves the last six as TrieC15/6 does: 512 entries, one for a /58 or longer.
@@ -109,14 +110,14 @@ mod update;
 mod validate;
 
 use entry::{Counting, FindFirstSet, One, PopCount};
-use fibula::arch::Isa;
-use fibula::blocks::entry::in_order;
-use fibula::blocks::patricia;
 use fibula::engine::Stages;
 use fibula::engine::{
     About, Config, Engine, Figure, LimitInfo, Lookup, Meter, ParameterInfo, Staging, Update, Updates, Width,
 };
-use fibula::memory::{Memory, Pages};
+use fibula::parts::arch::Isa;
+use fibula::parts::blocks::entry::in_order;
+use fibula::parts::blocks::patricia;
+use fibula::parts::memory::{Memory, Pages};
 use fibula::{Delta, Error, ErrorKind, Limit, Rib};
 use nhi::{Nhi16, Nhi32, Nhi64};
 use side::Side;

@@ -1,9 +1,9 @@
 //! [`Side`]: the routes that the paper does not store, so that every table has exact answers.
 
 use super::table::{HASHED_TO, global_unicast};
-use fibula::blocks::patricia::{MAX_NODES, NODES, Patricia};
 use fibula::engine::{Cost, Width};
-use fibula::memory::Pages;
+use fibula::parts::blocks::patricia::{MAX_NODES, NODES, Patricia};
+use fibula::parts::memory::Pages;
 use fibula::{Delta, Limit, NextHop, Prefix, Rib};
 
 /// A default for 2000::/3, and two trees.

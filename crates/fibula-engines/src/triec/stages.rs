@@ -14,8 +14,8 @@ use super::nhi::Nhi;
 use super::side::Side;
 use super::table::{LAST, Table};
 use fibula::NextHop;
-use fibula::arch::crc32c;
 use fibula::engine::{Unmetered, Width};
+use fibula::parts::arch::crc32c;
 
 /// The levels of the trie, and Hash16.
 pub(super) const STAGES: usize = BESIDE + 1;

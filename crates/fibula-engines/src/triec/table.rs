@@ -9,7 +9,7 @@ use super::update::is_inside;
 use crate::blocks::dense::{ChunkArray, Owners};
 use crate::blocks::pushing::internal_nodes;
 use fibula::engine::Cost;
-use fibula::memory::{Array, Memory, Pages};
+use fibula::parts::memory::{Array, Memory, Pages};
 use fibula::{Address, Limit, Prefix, Rib};
 
 /// Returns 2000::/3, whose addresses the trie covers: those with the format prefix 001.

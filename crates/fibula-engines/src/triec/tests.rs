@@ -339,7 +339,7 @@ fn follows_the_oracle(
             }
         }
         let mut answers = vec![u32::MAX; probes.len()];
-        engine.lookup_batch(fibula::arch::Scalar, &probes, &mut answers);
+        engine.lookup_batch(fibula::parts::arch::Scalar, &probes, &mut answers);
         prop_assert_eq!(answers, expected);
     }
     prop_assert!(rib.is_empty());

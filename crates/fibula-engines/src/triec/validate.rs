@@ -3,7 +3,7 @@
 use super::entry::{Atlas, Entry15_6};
 use super::nhi::Nhi;
 use super::table::{LAST, LEVELS, NODE_ENTRIES, ROOT_ENTRIES, Table, slots_of};
-use fibula::memory::Pages;
+use fibula::parts::memory::Pages;
 use fibula::{Address, Rib};
 use zerocopy::FromZeros;
 

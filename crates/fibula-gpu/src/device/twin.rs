@@ -8,7 +8,7 @@
 use super::{Device, Grid, Image, Kernel, Lane, check_ids, check_room, first_of, room};
 use crate::Error;
 use crate::table::{PARTS, Patch, Version};
-use fibula::memory::{Array, Pages};
+use fibula::parts::memory::{Array, Pages};
 use fibula_image::host;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

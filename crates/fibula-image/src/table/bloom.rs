@@ -30,9 +30,9 @@
 
 use super::{PARTS, Patch, Touched, Version};
 use crate::{Image, Kernel, host};
-use fibula::arch::Isa;
 use fibula::engine::{About, Config, Engine, Figure, LimitInfo, Lookup, Meter, Update, Updates, Width};
-use fibula::memory::{Array, Memory, Pages};
+use fibula::parts::arch::Isa;
+use fibula::parts::memory::{Array, Memory, Pages};
 use fibula::{Delta, Error, Limit, Rib};
 use fibula_engines::blocks::bloom::Aim;
 use fibula_engines::blocks::expanded::{Entries, Expanded};

@@ -59,10 +59,10 @@ pub use patch::{PART_NAMES, PARTS, Patch, Piece, Touched, Version};
 pub use shift::Shift;
 
 use crate::{Image, Kernel, host};
-use fibula::arch::Isa;
-use fibula::blocks::unique::Unique;
 use fibula::engine::{Config, Cost, Engine, Figure, Lookup, Meter, Update, Width};
-use fibula::memory::{Array, Memory, Pages, Published, Word};
+use fibula::parts::arch::Isa;
+use fibula::parts::blocks::unique::Unique;
+use fibula::parts::memory::{Array, Memory, Pages, Published, Word};
 use fibula::{Delta, Error, Limit, Prefix, Rib};
 use std::marker::PhantomData;
 use zerocopy::IntoBytes;

@@ -23,9 +23,9 @@
 
 use super::{PARTS, Patch, Touched, Version};
 use crate::{Image, Kernel, host};
-use fibula::arch::Isa;
 use fibula::engine::{About, Config, Engine, Lookup, Meter, Update, Updates, Width};
-use fibula::memory::{Memory, Pages};
+use fibula::parts::arch::Isa;
+use fibula::parts::memory::{Memory, Pages};
 use fibula::{Delta, Error, Rib};
 use fibula_engines::sail_l::{NEXT_HOPS_MAX, Parts, SailL};
 use zerocopy::IntoBytes;

@@ -1,6 +1,6 @@
 use super::layout::{Mosaic6Table, MosaicTable};
 use super::{CHAIN, ENDS, LEAVES, NUMBER, POINTS};
-use fibula::memory::Pages;
+use fibula::engine::Pages;
 use fibula::{Change, NextHop, Prefix, Rib, Route};
 
 fn rib<A: fibula::Address>(routes: &[(&str, u32)]) -> Rib<A> {

@@ -11,7 +11,7 @@
 //!          00 02 00 00 times 100 * 2^16 + 10 * 2^8 + 1 has 2 * 100 + 0 * 10 + 0 in its top byte
 //! ```
 
-use fibula::arch::bytes_in;
+use fibula::parts::arch::bytes_in;
 use std::ops::RangeInclusive;
 
 /// The lengths of dotted quads.

@@ -3,7 +3,7 @@
 //! The colons of the text become a bit map. It says where groups begin and end; four digits of a
 //! group become 16 bits without a branch. A dotted quad at the end is left to the standard library.
 
-use fibula::arch::bytes_in;
+use fibula::parts::arch::bytes_in;
 use std::ops::RangeInclusive;
 
 /// The lengths of such texts.

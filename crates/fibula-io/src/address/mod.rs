@@ -14,7 +14,7 @@ mod ipv6;
 pub use clean::clean;
 pub use embedded::Embedded;
 
-use fibula::arch::joined;
+use fibula::parts::arch::joined;
 use std::net::IpAddr;
 
 /// What a text is.

@@ -13,7 +13,7 @@ use crate::blocks::{Block, DAMAGE_MAX};
 use crate::report::Kind;
 use crate::scan::{lines, quoted, threads, utf8};
 use crate::{Damage, Place, Report};
-use fibula::arch::{Isa, Kernel, Level, dispatch};
+use fibula::parts::arch::{Isa, Kernel, Level, dispatch};
 use fibula::{IpPrefix, NextHop, NextHopInfo, Route};
 use smallvec::SmallVec;
 use std::borrow::Cow;

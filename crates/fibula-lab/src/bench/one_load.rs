@@ -11,9 +11,9 @@
 //!
 //! Given uniformly random addresses, the cells are uniformly random too.
 
-use fibula::arch::Isa;
 use fibula::engine::{About, Config, Engine, Entry, Lookup, Meter, ParameterInfo, Width};
-use fibula::memory::{Array, Memory};
+use fibula::parts::arch::Isa;
+use fibula::parts::memory::{Array, Memory};
 use fibula::{Address, Error, NextHop, Rib, engine_entry};
 use std::marker::PhantomData;
 

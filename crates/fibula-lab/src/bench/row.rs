@@ -1,6 +1,6 @@
 //! [`BenchRow`]: one measurement, as scripts read it.
 
-use fibula::memory::Memory;
+use fibula::engine::Memory;
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 

@@ -5,7 +5,7 @@ use super::{AccessCount, UpdateRate, count_accesses, update_rate};
 use crate::bench::{BenchOptions, BenchRow, Contender, Race, Workload};
 use crate::{Error, Mismatch, Refusal};
 use fibula::engine::{Config, Entry, Figure};
-use fibula::memory::{Memory, Pages};
+use fibula::parts::memory::{Memory, Pages};
 use fibula::{Address, Change, Fib, Rib};
 use serde::Serialize;
 use std::collections::BTreeMap;

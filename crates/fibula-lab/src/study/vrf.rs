@@ -2,8 +2,8 @@
 
 use crate::Error;
 use crate::bench::{median, rounded};
-use fibula::arch::Level;
-use fibula::memory::Pages;
+use fibula::engine::Level;
+use fibula::engine::Pages;
 use fibula::table_set::{Mixed, TableId, TableSet};
 use fibula::{Limit, NextHop, Rib};
 use fibula_engines::sail_m::SailM;

@@ -2,9 +2,9 @@
 
 use crate::lab::spread;
 use crate::{Error, Finding, Lab, Plot, Point, Span};
-use fibula::arch::{Isa, Kernel, Level, dispatch};
+use fibula::engine::Pages;
 use fibula::engine::Unmetered;
-use fibula::memory::Pages;
+use fibula::parts::arch::{Isa, Kernel, Level, dispatch};
 use fibula::{NextHop, Rib};
 use fibula_engines::blocks::tree_bitmap::{InitialArray, MAX_WORDS, Map};
 use fibula_io::trace::TraceKind;

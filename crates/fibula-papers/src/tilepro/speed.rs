@@ -5,7 +5,7 @@ use crate::lab::{ns, reads};
 use crate::{Error, Finding, Lab, Plot, Point};
 use fibula::Fib;
 use fibula::engine::Config;
-use fibula::memory::Pages;
+use fibula::engine::Pages;
 use fibula_io::trace::{self, TraceKind};
 use fibula_lab::bench::Contender;
 use fibula_lab::machine::Machine;

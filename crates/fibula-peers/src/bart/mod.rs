@@ -5,9 +5,9 @@ mod collector;
 
 pub use collector::{Collector, PeerRoute};
 
-use fibula::arch::Isa;
+use fibula::engine::Memory;
 use fibula::engine::{About, Config, Cost, Engine, Entry, Lookup, Meter, Update, Updates, Width};
-use fibula::memory::Memory;
+use fibula::parts::arch::Isa;
 use fibula::{Address, Delta, Error, NextHop, Prefix, Rib, engine_entry};
 use std::ffi::c_int;
 use std::marker::PhantomData;

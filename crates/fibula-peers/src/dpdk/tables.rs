@@ -1,8 +1,8 @@
 //! Implements this project's engines by calls to the shim.
 
-use fibula::arch::Isa;
 use fibula::engine::{Config, Engine, Lookup, Meter, Update, Width};
-use fibula::memory::{Memory, Pages};
+use fibula::parts::arch::Isa;
+use fibula::parts::memory::{Memory, Pages};
 use fibula::{Address, Delta, Error, ErrorKind, NextHop, Prefix, Rib, Route};
 use std::ffi::{c_int, c_void};
 use std::marker::PhantomData;

@@ -9,7 +9,7 @@ use crate::addresses::Addresses;
 use crate::exit::tell;
 use crate::workers::in_order;
 use anyhow::{anyhow, ensure};
-use fibula::arch::{Isa, Kernel, Level, dispatch};
+use fibula::parts::arch::{Isa, Kernel, Level, dispatch};
 use fibula::{IpPrefix, NextHop, NextHops};
 use fibula_io::address::{Embedded, Found};
 use std::io::Write;

@@ -11,8 +11,9 @@
 //! level 1        filter -> table: key, first L1 bits of a -> next hop, length             (tree)
 //! default route  next hop
 //! ```
-//! Keys have at most 64 bits. Longer routes of IPv6 are kept in a [tree](fibula::blocks::patricia).
-//! The entry of the /64 that such a route begins with is marked, and lookups go to the tree first.
+//! Keys have at most 64 bits. Longer routes of IPv6 are kept in a
+//! [tree](fibula::parts::blocks::patricia). The entry of the /64 that such a route begins with is
+//! marked, and lookups go to the tree first.
 //! A /64 that no other route covers has an entry for the mark alone.
 
 mod batch;
@@ -27,9 +28,9 @@ use super::filtered::{Filtered, random_keys};
 use super::probing::Hashing;
 use crate::blocks::expansion::counts;
 use crate::blocks::hashing::Key;
-use fibula::blocks::patricia::Patricia;
 use fibula::engine::{Figure, Meter, Width};
-use fibula::memory::{Memory, Pages};
+use fibula::parts::blocks::patricia::Patricia;
+use fibula::parts::memory::{Memory, Pages};
 use fibula::{Address, Limit, Prefix, Rib, Route};
 
 /// The number of bits of the longest key.
@@ -119,7 +120,7 @@ impl<A: Keyed, W: Width, H: Hashing, const SLOTS: usize> Level<A, W, H, SLOTS> {
 /// ```
 /// use fibula_engines::blocks::{bloom::Aim, by_length::ByLength, probing::Drawn};
 /// use fibula::engine::Unmetered;
-/// use fibula::{NextHop, Rib, memory::Pages};
+/// use fibula::{NextHop, Rib, parts::memory::Pages};
 /// let mut rib: Rib<u32> = Rib::new();
 /// rib.insert("10.0.0.0/8".parse()?, NextHop(1));
 /// rib.insert("10.1.2.0/23".parse()?, NextHop(2));

@@ -2,7 +2,7 @@
 
 use crate::blocks::dense::{ChunkArray, Owners};
 use fibula::engine::{Cost, Meter, Width};
-use fibula::memory::{Array, Memory, Pages};
+use fibula::parts::memory::{Array, Memory, Pages};
 use fibula::{NextHop, Prefix};
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;

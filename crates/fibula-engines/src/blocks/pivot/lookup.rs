@@ -6,9 +6,9 @@
 use super::below::{CHUNK_FLAG, NOBODY};
 use super::{BitMaps, PIVOT, PivotTable, ROWS, Row, rows, slot_of};
 use fibula::NextHop;
-use fibula::arch::{Isa, prefetch};
-use fibula::blocks::pipeline::{Stages, for_each_set, look_up};
 use fibula::engine::{Lookup, Meter, Unmetered, Width};
+use fibula::parts::arch::{Isa, prefetch};
+use fibula::parts::blocks::pipeline::{Stages, for_each_set, look_up};
 
 /// The number of addresses of a block, and of the one block of a short batch.
 const BLOCK: usize = 64;

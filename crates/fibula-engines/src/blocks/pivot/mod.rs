@@ -36,7 +36,7 @@ use crate::blocks::expansion::{level_of, slots};
 use crate::blocks::pushing::internal_nodes;
 use below::Below;
 use fibula::engine::{Config, Cost, Engine, Figure, Update, Width};
-use fibula::memory::{Array, Memory, Pages};
+use fibula::parts::memory::{Array, Memory, Pages};
 use fibula::{Delta, Error, Prefix, Rib};
 use std::fmt::Debug;
 use std::marker::PhantomData;

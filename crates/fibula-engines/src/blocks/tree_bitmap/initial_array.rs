@@ -4,9 +4,9 @@
 use super::node::{Map, Node};
 use super::trie::Trie;
 use crate::blocks::expansion::slots;
-use fibula::blocks::entry::in_order;
 use fibula::engine::{Cost, Figure, Width};
-use fibula::memory::{Array, Memory, Pages};
+use fibula::parts::blocks::entry::in_order;
+use fibula::parts::memory::{Array, Memory, Pages};
 use fibula::{Address, Delta, Limit, NextHop, Prefix, Rib, Route};
 use std::iter::Peekable;
 use std::marker::PhantomData;

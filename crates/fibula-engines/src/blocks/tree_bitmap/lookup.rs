@@ -13,8 +13,8 @@
 use super::initial_array::InitialArray;
 use super::node::{Map, Node, path};
 use super::trie::Trie;
-use fibula::arch::prefetch;
 use fibula::engine::{Meter, Unmetered, Width};
+use fibula::parts::arch::prefetch;
 use fibula::{Address, Family};
 use std::hint::select_unpredictable;
 

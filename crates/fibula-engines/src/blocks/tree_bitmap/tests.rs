@@ -4,7 +4,7 @@
 use super::node::{Map, Node, map, path};
 use super::{InitialArray, LANES, MAX_WORDS, Trie, WORDS};
 use fibula::engine::{Cost, Unmetered, Width};
-use fibula::memory::Pages;
+use fibula::parts::memory::Pages;
 use fibula::{Address, Delta, Limit, NextHop, Prefix, Rib, Route};
 use proptest::prelude::*;
 

@@ -1,9 +1,9 @@
 //! [`Trie`]: nodes and results in one array of words.
 
 use super::node::{Map, Node, path, position};
-use fibula::blocks::chunks::Pool;
 use fibula::engine::{Meter, Width};
-use fibula::memory::Pages;
+use fibula::parts::blocks::chunks::Pool;
+use fibula::parts::memory::Pages;
 use fibula::{Address, Limit, NextHop, Prefix, Route};
 use std::iter::Peekable;
 use std::marker::PhantomData;

@@ -2,8 +2,8 @@
 
 use super::node::{Map, Node};
 use super::trie::Trie;
-use fibula::blocks::reached::Reached;
 use fibula::engine::{Figure, Unmetered, Width};
+use fibula::parts::blocks::reached::Reached;
 use fibula::{Address, Prefix, Route};
 use std::collections::BTreeMap;
 

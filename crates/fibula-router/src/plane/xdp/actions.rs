@@ -4,8 +4,8 @@
 use super::cells::CELL_WORDS;
 use crate::Error;
 use crate::plane::{Action, Adjacency, AdjacencyId, BUCKETS_MAX};
-use fibula::blocks::chunks::Chunks;
-use fibula::blocks::retired::Retired;
+use fibula::parts::blocks::chunks::Chunks;
+use fibula::parts::blocks::retired::Retired;
 use fibula::{ErrorKind, Limit, NextHop};
 use std::ops::Range;
 
