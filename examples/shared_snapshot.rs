@@ -30,7 +30,7 @@ fn main() -> anyhow::Result<()> {
 fn write_and_share() -> anyhow::Result<()> {
     let mut next_hops = NextHops::new();
     let mut rib: Rib<u32> = Rib::new();
-    for (prefix, origin) in [("198.51.100.0/24", "AS64501"), ("198.51.100.128/25", "AS64502")] {
+    for (prefix, origin) in [("198.51.100.0/24", "64501"), ("198.51.100.128/25", "64502")] {
         rib.insert(prefix.parse()?, next_hops.intern(NextHopInfo::parse(origin))?);
     }
     let fib = Fib::build("poptrie", &rib)?;

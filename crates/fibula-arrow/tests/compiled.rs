@@ -57,11 +57,11 @@ fn however_a_table_comes() {
 
 #[test]
 fn values_that_are_all_numbers_are_numbers() {
-    let numbers = Compiled::of_tables(&tables("10.0.0.0/8 AS64500\n::/16 64501\n")).unwrap();
+    let numbers = Compiled::of_tables(&tables("10.0.0.0/8 64500\n::/16 64501\n")).unwrap();
     assert_eq!(numbers.values().data_type(), &arrow_schema::DataType::UInt32);
     let found = values(&numbers, &column());
     assert_eq!(found[..2], [Some("64500".into()), Some("64501".into())]);
-    let mixed = Compiled::of_tables(&tables("10.0.0.0/8 AS64500\n::/16 64501,64502\n")).unwrap();
+    let mixed = Compiled::of_tables(&tables("10.0.0.0/8 64500\n::/16 64501,64502\n")).unwrap();
     assert_eq!(mixed.values().data_type(), &arrow_schema::DataType::Utf8);
     let none = Compiled::of_tables(&Tables::default()).unwrap();
     assert_eq!(values(&none, &column()), vec![None; column().len()]);

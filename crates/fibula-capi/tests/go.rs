@@ -134,8 +134,8 @@ fn read(path: &Path) -> Tables {
 }
 
 /// A default route, covers of it, fields, and no next hop of either family but these.
-const SMALL: &str = "0.0.0.0/0 none\n10.0.0.0/8 AS64500\n10.1.0.0/16 {\"site\":\"Ghent\",\"vlan\":101}\n\
-                     10.1.2.3/32 192.0.2.1\n255.255.255.255/32 to the lab\n2001:db8::/32 AS64500\n\
+const SMALL: &str = "0.0.0.0/0 none\n10.0.0.0/8 64500\n10.1.0.0/16 {\"site\":\"Ghent\",\"vlan\":101}\n\
+                     10.1.2.3/32 192.0.2.1\n255.255.255.255/32 to the lab\n2001:db8::/32 64500\n\
                      2001:db8:1::/48 fe80::1 dev eth0\n";
 
 /// Writes the files of every engine that `best` may take, and of `best` itself.

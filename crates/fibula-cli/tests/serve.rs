@@ -61,7 +61,7 @@ impl Drop for Service {
 fn it_reads_again_on_sighup_and_ends_by_sigterm() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("rib.txt");
-    fs::write(&path, "10.0.0.0/8 AS1\n").unwrap();
+    fs::write(&path, "10.0.0.0/8 1\n").unwrap();
     let mut service = Service::start(&["-t", path.to_str().unwrap()]);
     let row = |value: &str, generation: u64| {
         format!(
@@ -76,10 +76,10 @@ fn it_reads_again_on_sighup_and_ends_by_sigterm() {
         line
     };
     let hang_up = |service: &Child| kill_process(Pid::from_child(service), Signal::HUP).unwrap();
-    fs::write(&path, "10.0.0.0/8 AS2\n").unwrap();
+    fs::write(&path, "10.0.0.0/8 2\n").unwrap();
     hang_up(&service.child);
     assert_eq!(told(), format!("fibula: {}: read again, generation 2\n", path.display()));
-    fs::write(&path, "10.0.0.0/8 AS3\n10.0.0.0/33 AS3\n").unwrap();
+    fs::write(&path, "10.0.0.0/8 3\n10.0.0.0/33 3\n").unwrap();
     hang_up(&service.child);
     let failure = told();
     assert!(failure.contains("line 2") && failure.ends_with("; generation 2 still answers\n"), "{failure}");
@@ -264,7 +264,7 @@ fn ten_thousand_connections_are_kept_and_answered() {
     }
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("rib.txt");
-    fs::write(&path, "10.0.0.0/8 AS1\n").unwrap();
+    fs::write(&path, "10.0.0.0/8 1\n").unwrap();
     let most = (count + OTHERS).to_string();
     let service = Service::start(&["-t", path.to_str().unwrap(), "--max-connections", &most]);
     let mut streams: Vec<TcpStream> =
@@ -294,7 +294,7 @@ fn ten_thousand_connections_are_kept_and_answered() {
 fn what_cannot_be_served_is_one_line() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("rib.txt");
-    fs::write(&path, "10.0.0.0/8 AS1\n").unwrap();
+    fs::write(&path, "10.0.0.0/8 1\n").unwrap();
     let path = path.to_str().unwrap();
     let listening = Service::start(&["-t", path]);
     let absent = folder.path().join("absent");
@@ -315,7 +315,7 @@ fn what_cannot_be_served_is_one_line() {
         (&["-t", path, "--shrink", "50"], "expected a percentage from 0% to 100%"),
         (&["-t", "/dev/null"], "/dev/null: is a device, expected a regular file"),
         (&["-t", path, "--listen", &listening.address], "Address already in use"),
-        (&["-t", path, "--token-file", path], "a token of 14 characters: expected at least 16"),
+        (&["-t", path, "--token-file", path], "a token of 12 characters: expected at least 16"),
     ] {
         let fibula = Command::new(env!("CARGO_BIN_EXE_fibula")).arg("serve").args(arguments).output();
         let Output { status, stderr, .. } = fibula.unwrap();

@@ -107,14 +107,16 @@ pub enum Origins {
 }
 
 impl Origins {
-    /// Returns the origins that a value says: an AS number, a set of them (`{64500,64501}`), a
-    /// list, or an object with a field `origin_as` or `asn` that is one of these.
+    /// Returns the origins that a value says: an AS number (`64500`, `AS64500`), a set of them
+    /// (`{64500,64501}`), a list, or an object with a field `origin_as` or `asn` that is one of
+    /// these.
     ///
     /// ```
     /// use fibula::NextHopInfo;
     /// use fibula_io::rov::Origins;
     /// let of = |text: &str| Origins::of(&NextHopInfo::parse(text));
     /// assert_eq!(of("64500"), Origins::One(Some(64500)));
+    /// assert_eq!(of("AS64500"), Origins::One(Some(64500)));
     /// assert_eq!(of("{64500,64501}"), Origins::One(None));
     /// assert_eq!(of("[64500,[64501,64502]]"), Origins::Several(vec![Some(64500), None]));
     /// assert_eq!(of("192.0.2.1"), Origins::Unknown);
@@ -135,13 +137,11 @@ impl Origins {
             (_, Some(serde_json::Value::Array(list))) => {
                 list.iter().map(one_of).collect::<Result<_, _>>().map_or(Self::Unknown, Self::Several)
             }
-            (NextHopInfo::Label(label), None) => {
-                if set_of(label).is_some() {
-                    Self::One(None)
-                } else {
-                    Self::Unknown
-                }
-            }
+            (NextHopInfo::Label(label), None) => match (as_number(label), set_of(label)) {
+                (Ok(number), _) => Self::One(Some(number)),
+                (_, Some(_)) => Self::One(None),
+                _ => Self::Unknown,
+            },
             _ => Self::Unknown,
         }
     }

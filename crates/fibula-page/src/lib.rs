@@ -13,7 +13,7 @@
 //! use fibula_io::table::{ReadOptions, parse};
 //! use fibula_page::{Pictures, Shown, answer};
 //!
-//! let loaded = parse(b"10.0.0.0/8 AS64500\n10.1.0.0/16 AS64501\n", &ReadOptions::default())?;
+//! let loaded = parse(b"10.0.0.0/8 64500\n10.1.0.0/16 64501\n", &ReadOptions::default())?;
 //! let table = Shown::new("mine", 1, loaded);
 //! let found = answer(&[table], &Pictures::default(), "/v1/lookup?addr=10.1.2.3")?;
 //! let text = String::from_utf8(found.body)?;

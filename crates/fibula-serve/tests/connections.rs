@@ -14,7 +14,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 fn serve(limits: Limits) -> (Tables, Service) {
-    let tables = Tables::of(&[("rib", "10.0.0.0/8 AS1\n")]);
+    let tables = Tables::of(&[("rib", "10.0.0.0/8 1\n")]);
     let service = start(Settings { limits, ..tables.settings(&["rib"]) });
     (tables, service)
 }
@@ -130,7 +130,7 @@ fn hostile_bytes_are_refused_and_pipelined_requests_answered() {
 
 #[test]
 fn without_the_token_nothing_is_told() {
-    let tables = Tables::of(&[("rib", "10.0.0.0/8 AS1\n"), ("token", "0123456789abcdef\n")]);
+    let tables = Tables::of(&[("rib", "10.0.0.0/8 1\n"), ("token", "0123456789abcdef\n")]);
     let service = start(Settings { token_file: Some(tables.path("token")), ..tables.settings(&["rib"]) });
     for header in [
         "",
@@ -153,7 +153,7 @@ fn without_the_token_nothing_is_told() {
 
 #[test]
 fn tls_is_spoken_and_nothing_else() {
-    let tables = Tables::of(&[("rib", "10.0.0.0/8 AS1\n")]);
+    let tables = Tables::of(&[("rib", "10.0.0.0/8 1\n")]);
     let tls = Some((fixture("certificate.pem"), fixture("key.pem")));
     let service = start(Settings { tls, ..tables.settings(&["rib"]) });
     let mut roots = RootCertStore::empty();

@@ -8,7 +8,7 @@ use fibula_serve::{ROUTES, Settings};
 use serde_json::{Value, json};
 
 const TABLE: &str = "0.0.0.0/0 192.0.2.254\n10.0.0.0/8 192.0.2.1\n10.1.0.0/16 192.0.2.2 dev eth0\n\
-                     2001:db8::/32 AS64500\n";
+                     2001:db8::/32 64500\n";
 
 const OTHER: &str = "10.0.0.0/8 192.0.2.1\n10.1.0.0/16 192.0.2.9\n10.2.0.0/16 192.0.2.2\n";
 
@@ -167,7 +167,7 @@ fn routes_and_differences_are_rows() {
 fn origins_are_validated() {
     let vrps = "ASN,IP Prefix,Max Length\nAS64500,192.0.2.0/24,25\n";
     let tables = Tables::of(&[
-        ("rib", "192.0.2.0/24 AS64500\n192.0.2.0/26 AS64500\n198.51.100.0/24 192.0.2.1\n"),
+        ("rib", "192.0.2.0/24 64500\n192.0.2.0/26 64500\n198.51.100.0/24 192.0.2.1\n"),
         ("vrps.csv", vrps),
     ]);
     let options = ReadOptions { value: Taken::OriginAs, ..ReadOptions::default() };

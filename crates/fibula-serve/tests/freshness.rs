@@ -21,8 +21,8 @@ use std::time::Duration;
 
 /// Ten IPv4 routes and two IPv6 routes.
 fn ten(value: u32) -> String {
-    let ipv4 = (0..10).map(|n| format!("10.{n}.0.0/16 AS{value}\n"));
-    let ipv6 = (0..2).map(|n| format!("2001:db8:{n}::/48 AS{value}\n"));
+    let ipv4 = (0..10).map(|n| format!("10.{n}.0.0/16 {value}\n"));
+    let ipv6 = (0..2).map(|n| format!("2001:db8:{n}::/48 {value}\n"));
     ipv4.chain(ipv6).collect()
 }
 
@@ -204,7 +204,7 @@ fn a_table_that_was_never_read_refuses_to_answer() {
     tables.replace("empty", "# not yet\n# not yet\n");
     until("it is read again", || has_metric(&service, "fibula_serve_failed_reads_total{table=\"empty\"} 2"));
     assert_eq!(states("/readyz"), (503, json!("unread"), json!("unread")));
-    tables.replace("empty", "10.0.0.0/8 AS5\n");
+    tables.replace("empty", "10.0.0.0/8 5\n");
     tables.replace("vrps.csv", "ASN,IP Prefix,Max Length\nAS1,10.0.0.0/8,8\n");
     until("both are read", || states("/readyz") == (200, json!("ok"), Value::Null));
     assert_eq!(next_hop(&service, "empty"), "5");

@@ -12,8 +12,7 @@ const TABLE: &str = "prefix,origin_as,peer\n10.0.0.0/8,64500,192.0.2.1\n2001:db8
 
 fn service() -> (Tables, Service) {
     let vrps = "ASN,IP Prefix,Max Length\nAS64500,10.0.0.0/8,8\n";
-    let tables =
-        Tables::of(&[("rib", TABLE), ("as", "10.0.0.0/8 AS1\n10.1.0.0/16 AS2\n"), ("vrps.csv", vrps)]);
+    let tables = Tables::of(&[("rib", TABLE), ("as", "10.0.0.0/8 1\n10.1.0.0/16 2\n"), ("vrps.csv", vrps)]);
     let settings = Settings { vrps: Some(tables.path("vrps.csv")), ..tables.settings(&["rib", "as"]) };
     let service = start(settings);
     (tables, service)
@@ -199,10 +198,8 @@ fn answers_have_the_shape_that_the_document_says() {
 fn looking_glasses_see_routes() {
     let route = "[{\"next_hop\":\"192.0.2.1\",\"origin_as\":64501,\"peer\":\"192.0.2.9\",\"as_path\":[64500,64501],\
                  \"communities\":[\"64500:7\",\"64500:1:2\",\"no-export\"]}]";
-    let text = format!(
-        "10.0.0.0/8 {}\n10.1.0.0/16 192.0.2.2 dev eth0\n10.2.0.0/16 AS7\n",
-        &route[1..route.len() - 1]
-    );
+    let text =
+        format!("10.0.0.0/8 {}\n10.1.0.0/16 192.0.2.2 dev eth0\n10.2.0.0/16 7\n", &route[1..route.len() - 1]);
     let tables = Tables::of(&[("rib", &text)]);
     let options = ReadOptions { value: Taken::NextHop, ..ReadOptions::default() };
     let service = start(Settings { options, ..tables.settings(&["rib"]) });
@@ -237,7 +234,7 @@ fn looking_glasses_see_routes() {
 /// answer. It does without what is not here, and ends a request where a type is another.
 #[test]
 fn alice_finds_what_it_reads() {
-    let tables = Tables::of(&[("rib", "10.0.0.0/8 192.0.2.2 dev eth0\n10.2.0.0/16 AS7\n")]);
+    let tables = Tables::of(&[("rib", "10.0.0.0/8 192.0.2.2 dev eth0\n10.2.0.0/16 7\n")]);
     let service = start(tables.settings(&["rib"]));
     // The layout 2006-01-02T15:04:05Z07:00, which docs/serve.md has it configured with.
     let is_time = |value: &Value| {

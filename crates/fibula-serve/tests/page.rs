@@ -13,10 +13,10 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::net::UnixListener;
 use std::thread;
 
-const TABLE: &str = "0.0.0.0/0 AS1\n10.0.0.0/8 AS64501\n10.1.0.0/16 AS64502\n10.1.0.0/24 AS64501\n\
-                     2001:db8::/32 AS64501\n";
+const TABLE: &str = "0.0.0.0/0 1\n10.0.0.0/8 64501\n10.1.0.0/16 64502\n10.1.0.0/24 64501\n\
+                     2001:db8::/32 64501\n";
 
-const OTHER: &str = "10.0.0.0/8 AS64501\n10.1.0.0/16 AS9\n2001:db8::/32 AS64501\n2001:db8:1::/48 AS7\n";
+const OTHER: &str = "10.0.0.0/8 64501\n10.1.0.0/16 9\n2001:db8::/32 64501\n2001:db8:1::/48 7\n";
 
 fn service() -> (Tables, Service) {
     let tables = Tables::of(&[("rib", TABLE), ("other", OTHER)]);
@@ -40,7 +40,7 @@ fn a_browser_answers_as_a_service_does() {
         "/v1/routes?table=rib&limit=2",
         "/v1/routes?table=rib&covered-by=10.0.0.0/8",
         "/v1/routes?table=rib&covering=10.1.0.0/24",
-        "/v1/routes?table=rib&value=AS64501",
+        "/v1/routes?table=rib&value=64501",
         "/v1/routes?table=rib&value=6450",
         "/v1/diff?from=rib&to=other",
         "/v1/figures?table=rib",

@@ -41,7 +41,7 @@ impl Version {
             rib.iter().zip(1..).map(|(route, number)| Route { next_hop: NextHop(number), ..route }).collect();
         let mut text = String::new();
         for route in &routes {
-            writeln!(text, "{} AS{}", route.prefix, Self::value(seed, route.next_hop)).unwrap();
+            writeln!(text, "{} {}", route.prefix, Self::value(seed, route.next_hop)).unwrap();
         }
         let oracle = Fib::build("oracle", &routes.iter().copied().collect()).unwrap();
         Self { text, routes, oracle }
@@ -120,10 +120,10 @@ fn each_answer_is_right_for_its_generation_while_the_table_is_replaced() {
 
 #[test]
 fn a_broken_replacement_is_told_and_not_taken() {
-    let tables = Tables::of(&[("rib", "10.0.0.0/8 AS1\n")]);
+    let tables = Tables::of(&[("rib", "10.0.0.0/8 1\n")]);
     let service = start(tables.settings(&["rib"]));
     let about = || service.get("/v1/tables").json()[0].clone();
-    tables.replace("rib", "10.0.0.0/8 AS2\n10.0.0.0/33 AS2\n");
+    tables.replace("rib", "10.0.0.0/8 2\n10.0.0.0/33 2\n");
     until("the failure is told", || !about()["error"].is_null());
     assert!(
         about()["error"]
@@ -146,7 +146,7 @@ fn a_broken_replacement_is_told_and_not_taken() {
     std::fs::remove_file(tables.path("rib")).unwrap();
     until("the file is missed", || about()["error"].as_str().unwrap().contains("No such file"));
     assert_eq!(next_hop(service.get("/v1/lookup?addr=10.0.0.1")), "1");
-    tables.replace("rib", "10.0.0.0/8 AS3\n");
+    tables.replace("rib", "10.0.0.0/8 3\n");
     until("the file is read", || about()["error"].is_null());
     assert_eq!(about()["generation"], 2);
     assert_eq!(next_hop(service.get("/v1/lookup?addr=10.0.0.1")), "3");
@@ -156,7 +156,7 @@ fn a_broken_replacement_is_told_and_not_taken() {
 #[test]
 fn a_reload_that_is_asked_for_reads_a_file_that_looks_the_same() {
     let tables = Tables::of(&[
-        ("rib", "10.0.0.0/8 AS1\n"),
+        ("rib", "10.0.0.0/8 1\n"),
         ("vrps.csv", "ASN,IP Prefix,Max Length\nAS1,10.0.0.0/8,8\n"),
     ]);
     let settings = Settings {
@@ -167,7 +167,7 @@ fn a_reload_that_is_asked_for_reads_a_file_that_looks_the_same() {
     let service = start(settings);
     let rov = || service.get("/v1/rov?prefix=10.0.0.0/8&origin=1").json()[0]["rov"].clone();
     assert_eq!(rov(), "valid");
-    tables.replace("rib", "10.0.0.0/8 AS2\n");
+    tables.replace("rib", "10.0.0.0/8 2\n");
     tables.replace("vrps.csv", "ASN,IP Prefix,Max Length\nAS2,10.0.0.0/8,8\n");
     thread::sleep(Duration::from_millis(50));
     let row = || service.get("/v1/lookup?addr=10.0.0.1").json()[0].clone();
@@ -180,14 +180,14 @@ fn a_reload_that_is_asked_for_reads_a_file_that_looks_the_same() {
 
 #[test]
 fn listeners_are_told_what_changed() {
-    let tables = Tables::of(&[("rib", "10.0.0.0/8 AS1\n10.1.0.0/16 AS1\n")]);
+    let tables = Tables::of(&[("rib", "10.0.0.0/8 1\n10.1.0.0/16 1\n")]);
     let service = start(tables.settings(&["rib"]));
     let mut client = service.client();
     std::io::Write::write_all(client.stream(), b"GET /v1/events HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
     assert_eq!(client.head().unwrap().header("content-type"), Some("text/event-stream"));
     let mut next = || String::from_utf8(client.chunk().unwrap().unwrap()).unwrap();
     assert_eq!(next(), "event: table\ndata: {\"table\":\"rib\",\"generation\":1}\n\n");
-    tables.replace("rib", "10.0.0.0/8 AS2\n2001:db8::/32 AS1\n");
+    tables.replace("rib", "10.0.0.0/8 2\n2001:db8::/32 1\n");
     let told = next();
     let data = |kind: &str| -> Vec<Value> {
         let blocks =
@@ -205,8 +205,8 @@ fn listeners_are_told_what_changed() {
     ];
     assert_eq!(data("change"), changes);
     // More changes than are told.
-    let many = lines((0..5000_u32).map(|n| format!("10.{}.{}.0/24 AS3", n >> 8, n & 255)));
-    tables.replace("rib", &format!("2001:db8::/32 AS1\n{many}"));
+    let many = lines((0..5000_u32).map(|n| format!("10.{}.{}.0/24 3", n >> 8, n & 255)));
+    tables.replace("rib", &format!("2001:db8::/32 1\n{many}"));
     let told = next();
     assert!(told.contains("\"added\":5000,\"removed\":1,\"changed\":0,\"told\":1000"), "{}", &told[..200]);
     assert_eq!(told.matches("event: change").count(), 1000);

@@ -14,7 +14,7 @@ use std::io::Write;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-const TABLE: &str = "10.0.0.0/8 192.0.2.1\n10.1.0.0/16 192.0.2.2\n2001:db8::/32 AS64500\n";
+const TABLE: &str = "10.0.0.0/8 192.0.2.1\n10.1.0.0/16 192.0.2.2\n2001:db8::/32 64500\n";
 
 const TEXT: &str = "text/plain";
 const NDJSON: &str = "application/x-ndjson";
@@ -24,7 +24,7 @@ const ARROW: &str = "application/vnd.apache.arrow.stream";
 fn service() -> (Tables, Service) {
     let tables = Tables::of(&[
         ("rib", TABLE),
-        ("as", "10.0.0.0/8 AS1\n"),
+        ("as", "10.0.0.0/8 1\n"),
         ("sites", "prefix,country,asn\n10.0.0.0/8,BE,7\n10.1.0.0/16,,8\n"),
     ]);
     let service = start(tables.settings(&["rib", "as", "sites"]));

@@ -44,13 +44,14 @@ impl NextHopInfo {
     /// Parses a value as the text formats write it. The inverse of the `Display` of autonomous
     /// systems and gateways.
     ///
-    /// - A number without zeros before it, or `AS` and one, is an autonomous system.
+    /// - A number without zeros before it is an autonomous system. `AS64500` is a label, which
+    ///   keeps its text: [`parse_origin`](Self::parse_origin) reads it as a number.
     /// - An address, `ADDRESS dev INTERFACE`, `dev INTERFACE` or `connected` is a gateway.
     /// - Anything else is a label.
     ///
     /// ```
     /// use fibula::NextHopInfo;
-    /// assert_eq!(NextHopInfo::parse("AS64500"), NextHopInfo::AutonomousSystem(64500));
+    /// assert_eq!(NextHopInfo::parse("64500"), NextHopInfo::AutonomousSystem(64500));
     /// assert_eq!(NextHopInfo::parse("192.0.2.1").to_string(), "192.0.2.1");
     /// assert_eq!(NextHopInfo::parse("blackhole").to_string(), "blackhole");
     /// assert_eq!(NextHopInfo::parse("01234").to_string(), "01234");
@@ -59,11 +60,10 @@ impl NextHopInfo {
     /// ```
     #[must_use]
     pub fn parse(text: &str) -> Self {
-        let digits = text.strip_prefix("AS").unwrap_or(text);
         // Digits after a zero are a code, such as that of a post office.
-        if digits.starts_with(|c: char| c.is_ascii_digit())
-            && (digits.len() == 1 || !digits.starts_with('0'))
-            && let Ok(number) = digits.parse()
+        if text.starts_with(|c: char| c.is_ascii_digit())
+            && (text.len() == 1 || !text.starts_with('0'))
+            && let Ok(number) = text.parse()
         {
             return Self::AutonomousSystem(number);
         }
@@ -81,6 +81,22 @@ impl NextHopInfo {
             Err(_) if address.is_empty() && interface.is_some() => Self::Gateway { address: None, interface },
             Err(_) if text == "connected" => Self::Gateway { address: None, interface: None },
             Err(_) => Self::Label(text.into()),
+        }
+    }
+
+    /// Parses the origin of a route: as [`parse`](Self::parse), but `AS` and a number is an
+    /// autonomous system too.
+    ///
+    /// ```
+    /// use fibula::NextHopInfo;
+    /// assert_eq!(NextHopInfo::parse_origin("AS64500"), NextHopInfo::AutonomousSystem(64500));
+    /// assert_eq!(NextHopInfo::parse_origin("AS064500").to_string(), "AS064500");
+    /// ```
+    #[must_use]
+    pub fn parse_origin(text: &str) -> Self {
+        match text.strip_prefix("AS").map(Self::parse) {
+            Some(origin @ Self::AutonomousSystem(_)) => origin,
+            _ => Self::parse(text),
         }
     }
 }
@@ -214,7 +230,9 @@ mod tests {
     #[test]
     fn a_signed_number_is_a_label() {
         assert_eq!(NextHopInfo::parse("+5"), NextHopInfo::Label("+5".into()));
-        assert_eq!(NextHopInfo::parse("AS"), NextHopInfo::Label("AS".into()));
+        for text in ["AS", "AS64500"] {
+            assert_eq!(NextHopInfo::parse(text).to_string(), text);
+        }
         assert_eq!(NextHopInfo::parse("4294967296"), NextHopInfo::Label("4294967296".into()));
     }
 }

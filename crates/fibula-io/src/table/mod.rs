@@ -129,6 +129,7 @@ named! {
         /// `[{"via":"192.0.2.1","weight":1}]`.
         NextHops = "next-hops",
         /// The autonomous system at the end of the path; a set of them as a label, `{64500,64501}`.
+        /// In formats of any value, such as text and CSV, `AS64500` is read as a number.
         OriginAs = "origin-as",
         /// The origins of all routes of a prefix, not of the best alone, as a list:
         /// `[64500,64501]`. Only of MRT and tables of BGP.

@@ -11,7 +11,7 @@ use super::builder::{Builder, Trouble};
 use super::columns::{self, Addresses, Chosen, Columns, LISTED, Net};
 use super::fields::{is_structured, object, quoted};
 use super::layouts::{Layout, Lines, Looks, Reader, Writer};
-use super::{ReadOptions, json, rows};
+use super::{ReadOptions, Value as Wanted, json, rows};
 use crate::{Damage, Place, scan};
 use fibula::{IpPrefix, NextHopInfo};
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
@@ -160,7 +160,7 @@ impl Reading {
         };
         let value = match chosen.values[..] {
             [] => NextHopInfo::Label(LISTED.into()),
-            [value] => single(find(value), &chosen.names[value])?,
+            [value] => single(find(value), &chosen.names[value], options.value)?,
             _ if self.takes_all => {
                 let net = [Some(first), second];
                 let is_net = |name: &str| net.iter().flatten().any(|&column| chosen.names[column] == name);
@@ -201,16 +201,16 @@ fn label(text: String) -> Result<NextHopInfo, String> {
 }
 
 /// Reads the only value of a row.
-fn single(value: Option<&RawValue>, name: &str) -> Result<NextHopInfo, String> {
+fn single(value: Option<&RawValue>, name: &str, wanted: Wanted) -> Result<NextHopInfo, String> {
     let text = value.map_or("null", RawValue::get);
     match serde_json::from_str(text) {
         Ok(Value::Null) => Err(format!("the field {name:?} is null or missing, expected a value")),
         Ok(Value::String(text)) if text.trim().is_empty() => {
             Err("the value is empty, expected a next hop or AS".into())
         }
-        Ok(Value::String(text)) => rows::read_value(text.trim().as_bytes()),
+        Ok(Value::String(text)) => rows::read_value(text.trim().as_bytes(), wanted),
         Ok(Value::Object(_) | Value::Array(_)) => label(text.replace('#', "\\u0023")),
-        _ => rows::read_value(text.as_bytes()),
+        _ => rows::read_value(text.as_bytes(), wanted),
     }
 }
 

@@ -117,7 +117,8 @@ fn element(
     }
     // What a map has is after the attributes, of which a comment may hold anything.
     let mapped = text.rsplit_once(" : ").filter(|(_, value)| !value.contains('"'));
-    let value = rows::read_value(mapped.map_or(&*block.name, |(_, value)| value.trim()).as_bytes())?;
+    let value = mapped.map_or(&*block.name, |(_, value)| value.trim());
+    let value = rows::read_value(value.as_bytes(), options.value)?;
     let attributes = [&b":"[..], b"timeout", b"expires", b"counter", b"comment", b"limit", b"quota"];
     let next = scan::field(rest).map_or(b"".as_slice(), |(word, _)| word);
     if !next.is_empty() && !attributes.contains(&next) {

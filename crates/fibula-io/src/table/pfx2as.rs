@@ -44,6 +44,8 @@ fn row(line: &[u8], mask_host_bits: bool) -> Result<Row<'_>, String> {
         let len = String::from_utf8_lossy(len);
         return Err(format!("prefix length {len} is past the {bits} bits of the family"));
     };
+    let number = value.strip_prefix(b"AS").filter(|number| number.iter().all(u8::is_ascii_digit));
+    let value = number.unwrap_or(value);
     let value = listed(value).map_or(Cow::Borrowed(value), |list| Cow::Owned(list.into_bytes()));
     Ok(Row::Prefix(prefix, value))
 }

@@ -4,11 +4,11 @@
 //! values and lines. The pieces are then joined in order, so that the result is the same on one
 //! core as on many.
 
-use super::ReadOptions;
 use super::builder::Builder;
 use super::fields::SEPARATOR;
 use super::layouts::Lines;
 use super::routes::Routes;
+use super::{ReadOptions, Value};
 use crate::blocks::{Block, DAMAGE_MAX};
 use crate::report::Kind;
 use crate::scan::{lines, quoted, threads, utf8};
@@ -78,9 +78,10 @@ pub(super) fn read_block<F>(
 where
     F: Fn(&[u8], bool) -> Result<Row<'_>, String> + Sync,
 {
-    let (keep_going, has_fields) = (options.keep_going, !builder.columns.is_empty());
+    let (keep_going, wanted) = (options.keep_going, options.value);
+    let has_fields = !builder.columns.is_empty();
     let row = &|line| row(line, options.mask_host_bits);
-    let read = |text| dispatch(Level::best(), ReadPiece { text, keep_going, has_fields, row });
+    let read = |text| dispatch(Level::best(), ReadPiece { text, keep_going, wanted, has_fields, row });
     let read = &read;
     let texts = pieces(text, threads(text.len(), PIECE_BYTES));
     let found: Vec<Piece> = std::thread::scope(|scope| {
@@ -150,6 +151,7 @@ fn pieces(text: &[u8], count: usize) -> Vec<&[u8]> {
 struct ReadPiece<'a, 'f, F> {
     text: &'a [u8],
     keep_going: bool,
+    wanted: Value,
     has_fields: bool,
     row: &'f F,
 }
@@ -159,12 +161,13 @@ impl<'a, F: Fn(&'a [u8]) -> Result<Row<'a>, String>> Kernel for ReadPiece<'a, '_
 
     #[inline(always)]
     fn run<I: Isa>(self, _: I) -> Piece {
-        read_piece(self.text, self.keep_going, self.has_fields, self.row)
+        let Self { text, keep_going, wanted, has_fields, row } = self;
+        read_piece(text, keep_going, wanted, has_fields, row)
     }
 }
 
 #[inline(always)]
-fn read_piece<'a, F>(text: &'a [u8], keep_going: bool, has_fields: bool, row: &F) -> Piece
+fn read_piece<'a, F>(text: &'a [u8], keep_going: bool, wanted: Value, has_fields: bool, row: &F) -> Piece
 where
     F: Fn(&'a [u8]) -> Result<Row<'a>, String>,
 {
@@ -189,7 +192,7 @@ where
                 let next_hop = if let Some(&next_hop) = numbers.get(&*value) {
                     next_hop
                 } else {
-                    piece.values.push(read_fields(&value, has_fields)?);
+                    piece.values.push(read_fields(&value, has_fields, wanted)?);
                     let next_hop = NextHop(piece.values.len() as u32);
                     numbers.insert(SmallVec::from_slice(&value), next_hop);
                     next_hop
@@ -229,13 +232,13 @@ pub(super) fn range(first: IpAddr, last: IpAddr) -> Result<impl Iterator<Item = 
 /// The most bytes of a value: a table keeps the text of each.
 const VALUE_BYTES_MAX: usize = 4096;
 
-/// Reads a value as the text formats write it.
-pub(crate) fn read_value(value: &[u8]) -> Result<NextHopInfo, String> {
-    read_fields(value, false)
+/// Reads a value as the text formats write it. Where an origin is wanted, `AS64500` is one.
+pub(crate) fn read_value(value: &[u8], wanted: Value) -> Result<NextHopInfo, String> {
+    read_fields(value, false, wanted)
 }
 
-/// Reads a value, which may be the texts of several fields, joined.
-pub(super) fn read_fields(value: &[u8], has_fields: bool) -> Result<NextHopInfo, String> {
+/// As [`read_value`], but the value may be the texts of several fields, joined.
+pub(super) fn read_fields(value: &[u8], has_fields: bool, wanted: Value) -> Result<NextHopInfo, String> {
     if value.len() > VALUE_BYTES_MAX {
         return Err(format!("a value of {} bytes, at most {VALUE_BYTES_MAX} fit", value.len()));
     }
@@ -243,7 +246,11 @@ pub(super) fn read_fields(value: &[u8], has_fields: bool) -> Result<NextHopInfo,
     if text.chars().any(|c| c.is_control() && !(has_fields && c == SEPARATOR)) {
         return Err(format!("{} holds a control character, expected one value", quoted(text)));
     }
-    Ok(if has_fields { NextHopInfo::Label(text.into()) } else { NextHopInfo::parse(text) })
+    Ok(match wanted {
+        _ if has_fields => NextHopInfo::Label(text.into()),
+        Value::OriginAs => NextHopInfo::parse_origin(text),
+        _ => NextHopInfo::parse(text),
+    })
 }
 
 #[cfg(test)]
@@ -257,7 +264,8 @@ mod tests {
         for text in ["10.0.0.0/8 1\n11.0.0.0/8 2", "12.0.0.0/8 2\n13.0.0.0/8 AS1"] {
             let input: &mut dyn std::io::Read = &mut text.as_bytes();
             let mut blocks = crate::blocks::Blocks::new(input, false);
-            read(&mut blocks, &ReadOptions::default(), &mut builder, super::super::text::row).unwrap();
+            let options = ReadOptions { value: Value::OriginAs, ..Default::default() };
+            read(&mut blocks, &options, &mut builder, super::super::text::row).unwrap();
         }
         assert_eq!(builder.ipv4.iter_mut().map(|r| r.next_hop.0).collect::<Vec<_>>(), [1, 2, 2, 1]);
     }

@@ -93,7 +93,7 @@ pub(crate) fn without_comment(line: &[u8]) -> &[u8] {
 #[cfg(test)]
 mod tests {
     use super::super::testing::values;
-    use super::super::{ReadOptions, parse};
+    use super::super::{ReadOptions, Value, parse};
 
     #[test]
     fn comments_blank_lines_and_both_separators() {
@@ -101,7 +101,9 @@ mod tests {
             10.1.0.0/16 192.0.2.1 dev eth0\n::ffff:10.0.0.0/104 x#y\n";
         let loaded = parse(text, &ReadOptions::default()).unwrap();
         assert_eq!((loaded.tables.ipv4.len(), loaded.tables.ipv6.len()), (2, 2));
-        assert_eq!(values(&loaded), ["192.0.2.1", "64500", "192.0.2.1 dev eth0", "x#y"]);
+        assert_eq!(values(&loaded), ["192.0.2.1", "AS64500", "192.0.2.1 dev eth0", "x#y"]);
+        let options = ReadOptions { value: Value::OriginAs, ..Default::default() };
+        assert_eq!(values(&parse(text, &options).unwrap())[1], "64500");
     }
 
     #[test]

@@ -28,7 +28,7 @@ fn read(lines: &mut Lines<'_>, options: &ReadOptions, builder: &mut Builder) -> 
         if !line.announce {
             *known = None;
         } else if line.next_hop != b"-" || known.is_none() {
-            *known = Some(builder.intern(place, read_value(line.next_hop)?)?);
+            *known = Some(builder.intern(place, read_value(line.next_hop, options.value)?)?);
         }
         let bytes = routes.len() * 2 * size_of::<(IpPrefix, Option<NextHop>)>();
         builder.beside(place, bytes as u64).map_err(Trouble::Stop)

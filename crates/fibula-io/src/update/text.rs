@@ -32,7 +32,7 @@ pub(super) fn read(
                 _ if !line.announce => None,
                 Some(&next_hop) => Some(next_hop),
                 None => {
-                    let info = read_value(line.next_hop)?;
+                    let info = read_value(line.next_hop, options.value)?;
                     let next_hop = intern(next_hops, info, Place::Line(number), updates)
                         .map_err(|damage| damage.what)?;
                     numbers.insert(line.next_hop.into(), next_hop);

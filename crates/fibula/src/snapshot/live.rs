@@ -22,12 +22,12 @@
 //!     Image::new(&next_hops).with(&fib, &rib, false)?.write(&mut fs::File::create(&beside)?)?;
 //!     Ok(fs::rename(&beside, &path)?)
 //! };
-//! write("AS64500")?;
+//! write("64500")?;
 //! let mut live = LiveSnapshot::open(&path)?;
 //! let mut reader = live.reader(); // one a thread
 //!
 //! assert!(!live.refresh()?);
-//! write("AS64501")?;
+//! write("64501")?;
 //! assert!(live.refresh()?);
 //! let now = reader.guard();
 //! let next_hop = now.views().lookup("192.0.2.1".parse()?);

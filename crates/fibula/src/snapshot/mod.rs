@@ -143,7 +143,7 @@ impl Snapshot {
     /// use fibula::{Fib, NextHopInfo, NextHops, Rib};
     /// let mut next_hops = NextHops::new();
     /// let mut rib: Rib<u32> = Rib::new();
-    /// rib.insert("192.0.2.0/24".parse()?, next_hops.intern(NextHopInfo::parse("AS64500"))?);
+    /// rib.insert("192.0.2.0/24".parse()?, next_hops.intern(NextHopInfo::parse("64500"))?);
     /// let fib = Fib::build("poptrie", &rib)?;
     ///
     /// let folder = tempfile::tempdir()?;

@@ -135,7 +135,7 @@ impl Routes<'_> {
             if value.is_empty() {
                 return Err("the value is empty, expected a next hop or AS".into());
             }
-            let info = rows::read_fields(&value, values.len() > 1)?;
+            let info = rows::read_fields(&value, values.len() > 1, self.options.value)?;
             let new = self.builder.intern(place, info)?;
             self.known.insert(value.into_owned(), new);
             new

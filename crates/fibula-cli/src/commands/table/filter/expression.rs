@@ -340,7 +340,9 @@ mod tests {
             assert!(holds(expression, "10.1.0.0/16", route), "{expression}");
             assert!(!holds(&format!("not ({expression})"), "10.1.0.0/16", route), "{expression}");
         }
-        assert!(holds("value = 64500", "2001:db8::/32", "AS64500"));
+        for (wanted, value) in [("64500", "AS64500"), ("AS64500", "64500")] {
+            assert!(holds(&format!("value = {wanted}"), "2001:db8::/32", value));
+        }
         assert!(holds("value = \"two words\" and family = 6", "2001:db8::/32", "two words"));
         assert!(!holds("as_path has 6450", "10.0.0.0/8", route));
     }
