@@ -76,7 +76,8 @@ def read(
     `delimiter` and `header=False` tell of CSV what is not found, and `encoding` what is not UTF-8.
     `locations` is a CSV file with more fields of the rows, by a column that both have.
 
-    What is left out or guessed is in the `report` of the table; `strict` makes it an error.
+    What is left out or guessed is in the `report` of the table; `strict` makes it an error. So is
+    an option that tables of the format do not heed, in the words of the command line.
 
     A table that takes more than `max_memory` bytes or has more than `max_routes` routes is an
     error. Where they are not given, half of the machine's memory is the limit, or what the

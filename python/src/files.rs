@@ -105,6 +105,7 @@ pub(crate) fn read(
         columns: columns.of()?,
         encoding: encoding.map(str::parse).transpose().map_err(value_error)?,
         locations,
+        may_be_idle: Vec::new(),
         budget: Some(Budget { memory, routes }),
         progress: progress.map(|callback| calling(callback, Arc::clone(&raised))),
     };

@@ -179,9 +179,11 @@ def test_routes(con, table):
     rows = [(ipaddress.ip_network(prefix), *row) for prefix, *row in found.fetchall()]
     order = sorted(ROUTES, key=lambda n: (n.version, n.network_address, n.prefixlen))
     assert rows == [(n, n.version, n.prefixlen, ROUTES[n]) for n in order]
-    for value in ("next-hop", "origin-as", "peer"):
-        count = f"SELECT count(*) FROM fibula_routes(?, value := '{value}')"
-        assert con.execute(count, [table]).fetchone() == (len(ROUTES),)
+    count = "SELECT count(*) FROM fibula_routes(?, value := '{}')"
+    for value in ("next-hop", "origin-as"):
+        assert con.execute(count.format(value), [table]).fetchone() == (len(ROUTES),)
+    with pytest.raises(duckdb.Error, match="--value peer has no effect on text"):
+        con.execute(count.format("peer"), [table])
 
 
 @pytest.mark.parametrize("family", [4, 6])

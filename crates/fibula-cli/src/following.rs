@@ -57,6 +57,8 @@ impl Following {
         ensure!(!feeds.iter().any(|feed| matches!(feed, Feed::Routes(_))), SERVED);
         let takes_input = input == "-" && feeds.contains(&Feed::Input("-".into()));
         ensure!(!takes_input, "standard input is the addresses, not a feed");
+        reading.beside_feed();
+        reading.of_tables(0)?;
         let value = reading.value.unwrap_or_default();
         let followed = Followed::new(reading.peer.as_deref(), value, reading.budget()?);
         let followed = Mutex::new(followed.map_err(anyhow::Error::msg)?.compiled());

@@ -4,10 +4,11 @@ use crate::exit::{Verdict, tell};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 use fibula_io::generate::{NextHopModel, Size, internet};
-use fibula_io::table::{self, AddPath, Columns, Format, Loaded, ReadOptions, Tables, Value};
+use fibula_io::table::{self, AddPath, Columns, Format, Loaded, ReadOptions, Setting, Tables, Value};
 use fibula_io::{Budget, Bytes, Encoding, Progress, Report, Source};
 use indicatif::{ProgressBar, ProgressStyle};
 use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// How tables are read.
@@ -56,6 +57,24 @@ pub(crate) struct Reading {
     pub(crate) max_routes: Option<u64>,
     #[command(flatten)]
     pub(crate) columns: ColumnNames,
+    #[arg(skip)]
+    read: Arc<Mutex<Read>>,
+}
+
+/// What a command reads: an option must have an effect in one of its tables, or on its feed.
+#[derive(Clone, Debug)]
+struct Read {
+    /// The number of tables.
+    count: usize,
+    /// The formats of those that were read.
+    formats: Vec<Format>,
+    has_feed: bool,
+}
+
+impl Default for Read {
+    fn default() -> Self {
+        Self { count: 1, formats: Vec::new(), has_feed: false }
+    }
 }
 
 /// The columns of a table, by name or by number from 1.
@@ -179,9 +198,64 @@ impl Reading {
             },
             encoding: self.encoding,
             locations,
+            may_be_idle: self.may_be_idle(default),
             budget: Some(self.budget()?),
             progress,
         })
+    }
+
+    /// Returns the options that one table may be without. A command that is about origins takes
+    /// values of any kind for them, but not one that is about all origins of a prefix.
+    fn may_be_idle(&self, default: Value) -> Vec<Setting> {
+        const OF_FEEDS: [Setting; 4] = [Setting::Value, Setting::Peer, Setting::AddPath, Setting::Vrf];
+        let Read { count, has_feed, .. } = *self.lock();
+        let of_feed = if has_feed { &OF_FEEDS[..] } else { &[] };
+        let of_default = (self.value.is_none() && default == Value::OriginAs).then_some(Setting::Value);
+        match count {
+            0 | 1 => of_feed.iter().copied().chain(of_default).collect(),
+            _ => Setting::ALL.to_vec(),
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Read> {
+        self.read.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Says how many tables are read; one if nothing is said.
+    ///
+    /// # Errors
+    /// If there are none, and an option that only a table heeds is given.
+    pub(crate) fn of_tables(&self, count: usize) -> anyhow::Result<()> {
+        self.lock().count = count;
+        if count == 0 { self.check() } else { Ok(()) }
+    }
+
+    /// Says that a feed is followed beside the tables: it heeds `--value`, `--peer`, `--add-path`
+    /// and `--vrf`.
+    pub(crate) fn beside_feed(&self) {
+        self.lock().has_feed = true;
+    }
+
+    /// Accounts for a table that was read, or opened in another way.
+    ///
+    /// # Errors
+    /// If it is the last one, and none of them heeds an option.
+    pub(crate) fn was_in(&self, format: Format) -> anyhow::Result<()> {
+        let mut read = self.lock();
+        read.formats.push(format);
+        let is_last = read.formats.len() >= read.count;
+        drop(read);
+        if is_last { self.check() } else { Ok(()) }
+    }
+
+    fn check(&self) -> anyhow::Result<()> {
+        let formats = {
+            let mut read = self.lock();
+            read.count = 1;
+            read.formats.clone()
+        };
+        let refusal = self.options(Value::NextHop, None)?.refusal(&formats);
+        refusal.map_or(Ok(()), |what| Err(anyhow::Error::msg(what)))
     }
 
     /// Returns how payloads of RPKI are read beside the table. They have two formats, which are
@@ -236,6 +310,7 @@ impl Reading {
         let bar = Bar::new();
         let loaded = read(&self.options(default, Some(bar.progress()))?)?;
         drop(bar);
+        self.was_in(loaded.format)?;
         tell_loaded(source, &loaded);
         Ok(loaded)
     }
@@ -306,6 +381,7 @@ pub(crate) fn table_or_internet(reading: &Reading, table: Option<&str>) -> anyho
         let whole = verdict(&loaded);
         return Ok((loaded.tables, whole));
     }
+    reading.of_tables(0)?;
     tell("no table given (-t), so this is the made table `internet`, of `fibula table gen internet`");
     Ok((internet(Size::FULL, NextHopModel::Near(40), 1)?, Verdict::Good))
 }

@@ -30,6 +30,12 @@ pub(crate) fn internet(seed: u64) -> Result<Tables, fibula_io::Error> {
 /// Returns the tables of a file, or of [`INTERNET`]. Also returns whether they were read without
 /// damage.
 pub(crate) fn tables(name: &str, reading: &Reading) -> anyhow::Result<(Tables, Verdict)> {
+    reading.of_tables(usize::from(name != INTERNET))?;
+    one_of_tables(name, reading)
+}
+
+/// As [`tables`], where the reading has been told how many tables there are.
+pub(crate) fn one_of_tables(name: &str, reading: &Reading) -> anyhow::Result<(Tables, Verdict)> {
     if name == INTERNET {
         return Ok((internet(1)?, Verdict::Good));
     }

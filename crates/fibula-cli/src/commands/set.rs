@@ -82,6 +82,7 @@ impl Arguments {
             Kind::SymmetricDifference => ensure!(count == 2, "{count} sets, expected two"),
         }
         check_standard_input(sources(&self.sets))?;
+        self.reading.of_tables(sources(&self.sets).count())?;
         let (mut ipv4, mut ipv6) = (Vec::new(), Vec::new());
         let mut whole = true;
         for set in &self.sets {

@@ -2,7 +2,7 @@
 
 use super::builder::Builder;
 use super::mrt::Replay;
-use super::{Format, Loaded, ReadOptions, read};
+use super::{Format, Loaded, ReadOptions, Setting, read};
 use crate::update::{self, Timed};
 use crate::{Budget, Damage, Error, Kind, Note, Place, Source, mrt};
 use fibula::{Address, Change, Rib};
@@ -31,10 +31,17 @@ pub fn read_at(
     for source in std::iter::once(table).chain(updates) {
         are_mrt &= is_mrt(source)?;
     }
+    let refused = |formats: &[Format]| match options.refusal(formats) {
+        Some(what) => Err(Error::of(table, what)),
+        None => Ok(()),
+    };
     if are_mrt {
+        refused(&[Format::Mrt])?;
         return replayed(table, updates, time, options);
     }
-    let mut loaded = read(table, options)?;
+    // What the table does not heed, its updates may.
+    let mut loaded = read(table, &ReadOptions { may_be_idle: Setting::ALL.to_vec(), ..options.clone() })?;
+    let mut formats = vec![loaded.format];
     let options = update::ReadOptions {
         format: None,
         value: options.value,
@@ -49,6 +56,10 @@ pub fn read_at(
     for source in updates {
         let tables = &mut loaded.tables;
         let mut changes = stream.read(source, &mut tables.next_hops)?;
+        formats.push(match changes.format {
+            update::Format::Mrt => Format::Mrt,
+            update::Format::Text => Format::Updates,
+        });
         changes.settle(&tables.ipv4, &tables.ipv6);
         let untimed =
             apply(&mut tables.ipv4, &changes.ipv4, time) + apply(&mut tables.ipv6, &changes.ipv6, time);
@@ -58,6 +69,7 @@ pub fn read_at(
         loaded.report.merge(notes, options.strict).map_err(|damage| Error::at(source, &damage))?;
         loaded.damage.extend(changes.damage.into_iter().map(|damage| of_source(damage, source)));
     }
+    refused(&formats)?;
     stream.finish(updates.last().unwrap_or(table), &mut loaded.damage)?;
     loaded.report.kept = (loaded.tables.ipv4.len() + loaded.tables.ipv6.len()) as u64;
     Ok(loaded)

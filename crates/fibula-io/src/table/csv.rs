@@ -11,7 +11,7 @@ use super::layouts::{Layout, Lines, Looks, Reader, Writer};
 use super::locations::Locations;
 use super::{Columns, ReadOptions};
 use crate::Damage;
-use crate::scan::utf8;
+use crate::scan::{lines, utf8};
 use std::borrow::Cow;
 
 pub(super) const LAYOUT: Layout = Layout {
@@ -77,6 +77,12 @@ fn begin(line: &[u8], wanted: &Columns) -> Result<(Chosen, bool), String> {
     };
     let likely = columns::DELIMITERS.into_iter().find(|&delimiter| numbered(delimiter).is_ok());
     Ok((numbered(wanted.delimiter.or(likely).unwrap_or(b','))?, true))
+}
+
+/// Returns whether the first line of a text has these columns.
+pub(super) fn has_columns(text: &[u8], wanted: &Columns) -> bool {
+    let first = lines(text).map(|(_, line)| line).find(|line| !columns::is_skipped(line));
+    first.is_some_and(|line| begin(line, wanted).is_ok())
 }
 
 /// Returns whether a line names the columns of a table.

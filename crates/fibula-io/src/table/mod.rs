@@ -48,6 +48,7 @@ mod routeros;
 mod routes;
 mod rows;
 mod sets;
+mod settings;
 mod show_bgp;
 mod show_route;
 mod snapshot;
@@ -69,6 +70,7 @@ pub(crate) use hops::{all_next_hops, list_of_origins, route_fields};
 #[doc(hidden)]
 pub use parquet::unpacked_bytes;
 pub(crate) use rows::read_value;
+pub use settings::Setting;
 pub(crate) use text::without_comment;
 pub use write::{write, write_file, write_separated};
 
@@ -257,18 +259,6 @@ impl Format {
         !matches!(layouts::of(self).reader, layouts::Reader::Never)
     }
 
-    /// Returns whether its routes have AS paths, of which [`Value::Origins`] and [`Value::Route`]
-    /// are made.
-    fn is_of_bgp(self) -> bool {
-        use Format::{Bgpdump, FrrBgp, Gobgp, Mrt, Openbgpd, ShowBgp};
-        matches!(self, Mrt | Bgpdump | FrrBgp | Gobgp | Openbgpd | ShowBgp)
-    }
-
-    /// Returns whether it tells the origins of several routes to a prefix, without their paths.
-    fn tells_origins(self) -> bool {
-        matches!(self, Self::Pfx2as | Self::Bird | Self::Junos)
-    }
-
     /// Returns whether [`write()`](crate::table::write()) writes it, with the features that are on.
     #[must_use]
     pub fn is_written(self) -> bool {
@@ -325,6 +315,9 @@ pub struct ReadOptions {
     /// Accept prefixes with host bits set, and clear them. In MRT they are always cleared: RFC 4271
     /// section 4.3 calls the bits after the length irrelevant padding.
     pub mask_host_bits: bool,
+    /// Options that may have no effect, such as those that another table of the same command heeds.
+    /// Without them an option that the table's format does not heed is an error.
+    pub may_be_idle: Vec<Setting>,
     /// What the table may take; more is an error. [`Budget::of_environment`] if not given.
     pub budget: Option<Budget>,
     /// Only a regular file is read: a pipe, a socket, a device or a directory is refused without
@@ -446,16 +439,17 @@ fn read_once(
             builder.notes(found.guess.map(note)).map_err(|damage| Error::at(source, &damage))?;
             found.format
         };
-        let tells = match options.value {
-            Value::Origins => format.is_of_bgp() || format.tells_origins(),
-            Value::Route => format.is_of_bgp(),
-            _ => true,
-        };
-        if !tells {
-            return Err(Error::of(source, format!("{format} does not tell the origins and paths of routes")));
+        if let Some(what) = options.refusal(&[format]) {
+            return Err(Error::of(source, what));
         }
         let result = layouts::of(format).read(head, content, options, builder);
-        result.map(|()| format).map_err(|damage| Error::at(source, &damage))
+        result.map_err(|damage| Error::at(source, &damage))?;
+        if options.lacks_origin(builder) {
+            let what =
+                "--value origin-as has no effect on values of several fields: --value-column names one";
+            return Err(Error::of(source, what));
+        }
+        Ok(format)
     };
     let (format, cut) = content.read_as(source, options.keep_going, read)?;
     builder.damage.extend(cut);

@@ -20,7 +20,7 @@
 
 use super::builder::{Builder, Trouble};
 use super::layouts::{Layout, Lines, Looks, Reader, Writer};
-use super::{ReadOptions, columns, rows, sets};
+use super::{ReadOptions, Value, columns, rows, sets};
 use crate::scan::{self, quoted};
 use crate::{Damage, Place};
 
@@ -118,7 +118,7 @@ fn element(
     // What a map has is after the attributes, of which a comment may hold anything.
     let mapped = text.rsplit_once(" : ").filter(|(_, value)| !value.contains('"'));
     let value = mapped.map_or(&*block.name, |(_, value)| value.trim());
-    let value = rows::read_value(value.as_bytes(), options.value)?;
+    let value = rows::read_value(value.as_bytes(), Value::NextHop)?;
     let attributes = [&b":"[..], b"timeout", b"expires", b"counter", b"comment", b"limit", b"quota"];
     let next = scan::field(rest).map_or(b"".as_slice(), |(word, _)| word);
     if !next.is_empty() && !attributes.contains(&next) {

@@ -8,7 +8,7 @@
 
 use super::builder::Builder;
 use super::layouts::{Looks, Reader, of};
-use super::{Format, ReadOptions, json, ranges};
+use super::{Format, ReadOptions, Setting, csv, json, ranges};
 use crate::blocks::{BYTE_ORDER_MARK, Blocks, hold};
 use crate::scan::{lines, quoted};
 use crate::{Budget, Content};
@@ -75,7 +75,8 @@ pub(super) fn recognised(head: &[u8], options: &ReadOptions) -> Result<Recognise
     }
     let text = head.strip_prefix(BYTE_ORDER_MARK).unwrap_or(head);
     if let Some(first_byte @ (b'{' | b'[')) = json::document_of(text).trim_ascii_start().first() {
-        if options.columns.are_named() {
+        // Where another table of the command may have the columns, this one may be of any layout.
+        if options.columns.are_named() && !options.may_be_idle.contains(&Setting::ValueColumn) {
             return Ok(if *first_byte == b'{' { Format::Ndjson } else { Format::JsonRows }.into());
         }
         let value = json::beginning(json::document_of(text));
@@ -85,10 +86,17 @@ pub(super) fn recognised(head: &[u8], options: &ReadOptions) -> Result<Recognise
         // A router may print a mark that begins as a list does.
         return match found {
             Some(format) => Ok(format.into()),
+            None if options.columns.are_named() => {
+                Ok(if *first_byte == b'{' { Format::Ndjson } else { Format::JsonRows }.into())
+            }
             None => of_router(text).map_or_else(|| Err(what()), |(found, _)| Ok(found)),
         };
     }
-    if options.columns.are_named() {
+    let may_be_other = options.may_be_idle.contains(&Setting::ValueColumn);
+    if options.columns.are_named()
+        && !head.contains(&0)
+        && (!may_be_other || csv::has_columns(text, &options.columns))
+    {
         return Ok(Format::Csv.into());
     }
     if let Some((_, what)) = NO_TABLES.iter().find(|(begin, _)| {

@@ -9,7 +9,7 @@ use anyhow::Context;
 use fibula::snapshot::{Routes, Snapshot};
 use fibula::{Address, IpPrefix, NextHopInfo, NextHops, Prefix, Rib, View, Views};
 use fibula_io::snapshot;
-use fibula_io::table::Tables;
+use fibula_io::table::{Format, Tables};
 use std::path::Path;
 
 /// Why a prefix is not answered.
@@ -32,6 +32,7 @@ impl Table {
             && reading.input_format.is_none()
             && snapshot::is_one(path)
         {
+            reading.was_in(Format::Snapshot)?;
             let snapshot = Snapshot::open(path)?;
             let views = snapshot.views_from(registry::engines());
             let views = views.map_err(|error| anyhow::anyhow!("{}: {error}", path.display()))?;

@@ -32,6 +32,10 @@ pub(super) fn run(arguments: Arguments) -> anyhow::Result<Verdict> {
             bail!("{other} may be a table of the feed {name} too");
         }
     }
+    if !follow.is_empty() {
+        reading.beside_feed();
+    }
+    reading.of_tables(tables.len())?;
     let settings = Settings {
         options: reading.options(Value::NextHop, None)?,
         vrps,

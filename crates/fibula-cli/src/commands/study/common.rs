@@ -1,6 +1,6 @@
 //! Options that several studies share.
 
-use super::super::measuring::{INTERNET, base_name, tables};
+use super::super::measuring::{INTERNET, base_name, one_of_tables};
 use crate::exit::Verdict;
 use crate::reading::Reading;
 use crate::writing::write_text;
@@ -32,8 +32,9 @@ pub(super) fn each_table(
     mut with: impl FnMut(&str, Tables) -> anyhow::Result<()>,
 ) -> anyhow::Result<Verdict> {
     let mut whole = Verdict::Good;
+    reading.of_tables(names.iter().filter(|name| *name != INTERNET).count())?;
     for name in names {
-        let (tables, complete) = tables(name, reading)?;
+        let (tables, complete) = one_of_tables(name, reading)?;
         if complete == Verdict::Bad {
             whole = Verdict::Bad;
         }

@@ -66,6 +66,7 @@ impl Arguments {
     pub(crate) fn run(self, output: &Output) -> anyhow::Result<Verdict> {
         let input = Source::from(self.input.as_str());
         check_standard_input(sources(&self.sets).chain([&input]))?;
+        self.reading.of_tables(1 + sources(&self.sets).count())?;
         let (mut ipv4, mut ipv6) = (Vec::new(), Vec::new());
         let mut whole = true;
         for set in &self.sets {

@@ -39,6 +39,7 @@ impl Arguments {
             self.before != "-" || self.after != "-",
             "both tables cannot come from standard input"
         );
+        self.reading.of_tables(2)?;
         let before = self.reading.read(&Source::from(self.before.as_str()))?;
         let after = self.reading.read(&Source::from(self.after.as_str()))?;
         let whole = before.damage.is_empty() && after.damage.is_empty();

@@ -165,6 +165,7 @@ impl Related {
     fn run(&self, relation: Relation, output: &Output) -> anyhow::Result<Verdict> {
         let input = Source::from(self.filter.input.as_str());
         check_standard_input(sources(&self.sets).chain([&input]))?;
+        self.filter.reading.of_tables(1 + sources(&self.sets).count())?;
         let mut others = Vec::new();
         let mut whole = true;
         for set in &self.sets {

@@ -70,6 +70,7 @@ impl Arguments {
         let mut printer = output.printer();
         let mut lengths = Vec::new();
         let mut whole = true;
+        self.reading.of_tables(self.tables.len())?;
         for table in &self.tables {
             let loaded = self.reading.read(&Source::from(table.as_str()))?;
             whole &= verdict(&loaded) == Verdict::Good;

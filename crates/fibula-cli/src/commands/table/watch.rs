@@ -80,6 +80,8 @@ impl Arguments {
     fn within(&self) -> anyhow::Result<Option<(Rib<u32>, Rib<u128>)>> {
         let input = self.input.as_deref().map(Source::from);
         check_standard_input(sources(&self.within).chain(&input))?;
+        self.reading.beside_feed();
+        self.reading.of_tables(sources(&self.within).count())?;
         let (mut ipv4, mut ipv6) = (Rib::new(), Rib::new());
         for set in &self.within {
             let (tables, _) = set.read(&self.reading)?;

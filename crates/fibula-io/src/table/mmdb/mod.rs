@@ -17,7 +17,7 @@ mod write;
 use super::builder::Builder;
 use super::fields::{list, object, quoted};
 use super::layouts::{Layout, Looks, Reader as Reads, Writer};
-use super::{ReadOptions, json, rows};
+use super::{ReadOptions, Value, json, rows};
 use crate::{Damage, scan};
 use fibula::{IpPrefix, NextHop, NextHopInfo, Prefix};
 use maxminddb::{Reader, WithinOptions};
@@ -42,7 +42,7 @@ pub(super) const LAYOUT: Layout = Layout {
     endings: &["mmdb"],
 };
 
-fn read(bytes: Vec<u8>, options: &ReadOptions, builder: &mut Builder) -> Result<(), Damage> {
+fn read(bytes: Vec<u8>, _: &ReadOptions, builder: &mut Builder) -> Result<(), Damage> {
     let damaged = |error: &dyn fmt::Display| Damage::byte(0, format!("MaxMind DB: {error}"));
     let reader = match Reader::from_source(bytes) {
         Ok(reader) => reader,
@@ -64,7 +64,7 @@ fn read(bytes: Vec<u8>, options: &ReadOptions, builder: &mut Builder) -> Result<
             let Json(text) =
                 found.decode().map_err(|error| error.to_string())?.ok_or("a record without data")?;
             let info = match serde_json::from_str::<String>(&text) {
-                Ok(text) => rows::read_value(text.as_bytes(), options.value)?,
+                Ok(text) => rows::read_value(text.as_bytes(), Value::NextHop)?,
                 Err(_) => NextHopInfo::Label(text.into()),
             };
             let next_hop = builder.intern(place, info)?;

@@ -2,13 +2,10 @@
 
 use super::super::grid::GRIDS;
 use super::super::show_route::grammar::{DIALECTS, GRAMMAR};
+use super::super::testing::part_of_page;
 use super::super::{bird, ip_route, junos, routeros, show_bgp};
 use super::marks::{Grammar, Mark, State};
 use std::fmt::Write;
-use std::path::Path;
-
-const BEGIN: &str = "<!-- written by the test router::page -->\n";
-const END: &str = "<!-- end -->\n";
 
 /// What a layout does with its marks: uses them, leaves something out for them, passes over them.
 #[derive(Default)]
@@ -170,17 +167,7 @@ fn page() -> String {
     out
 }
 
-/// Compares the page, or with `FIBULA_WRITE_PAGES` writes it.
 #[test]
 fn the_page_has_the_layouts_own_marks() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/tables.md");
-    let Ok(text) = std::fs::read_to_string(&path) else { return };
-    let (before, rest) = text.split_once(BEGIN).expect("the page has the beginning of the part");
-    let (found, after) = rest.split_once(END).expect("the page has the end of the part");
-    let made = page() + "\n";
-    if std::env::var_os("FIBULA_WRITE_PAGES").is_some() {
-        std::fs::write(&path, [before, BEGIN, &made, END, after].concat()).unwrap();
-    } else {
-        assert!(found == made, "run this test with FIBULA_WRITE_PAGES=1");
-    }
+    part_of_page("router::page", &(page() + "\n"));
 }

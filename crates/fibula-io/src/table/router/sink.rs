@@ -270,7 +270,7 @@ impl<'o> Sink<'o> {
             route.hops.drain(..).partition(|(_, state)| *state == State::Used);
         let offer = match self.options.value {
             _ if route.value.is_some() => route.value.map_or(Err(""), |value| value.map(Offer::from)),
-            Value::OriginAs | Value::Route if self.tells_origins => {
+            Value::OriginAs if self.tells_origins => {
                 route.origin.map(Offer::from).ok_or("route without an origin AS")
             }
             Value::Peer if self.tells_origins => {

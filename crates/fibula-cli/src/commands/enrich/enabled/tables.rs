@@ -7,7 +7,7 @@ use arrow_array::{ArrayRef, StringArray, UInt32Array};
 use fibula::snapshot::Snapshot;
 use fibula::{Address, InternedTable, IpPrefix, NextHop, NextHops, Prefix, Rib};
 use fibula_arrow::{Compiled, Counts, Error, How, TableValues, Values, lookup_counted, prefixes};
-use fibula_io::table::Tables;
+use fibula_io::table::{Format, Tables};
 use fibula_io::{Source, snapshot};
 use std::path::Path;
 use std::sync::Arc;
@@ -37,6 +37,7 @@ enum Answers {
 pub(super) fn read(arguments: &Arguments, lists: bool) -> anyhow::Result<(Vec<Named>, Verdict)> {
     let mut named: Vec<Named> = Vec::new();
     let mut all_whole = Verdict::Good;
+    arguments.reading.of_tables(arguments.named().count())?;
     for (name, path) in arguments.named() {
         ensure!(named.iter().all(|named| named.name != name), "{path}: two tables of the name {name:?}");
         let (answers, fields, whole) = Answers::read(path, arguments, lists)?;
@@ -53,6 +54,7 @@ impl Answers {
     fn read(path: &str, arguments: &Arguments, lists: bool) -> anyhow::Result<(Self, Fields, Verdict)> {
         let is_snapshot = arguments.reading.input_format.is_none() && snapshot::is_one(Path::new(path));
         if is_snapshot && !arguments.prefix {
+            arguments.reading.was_in(Format::Snapshot)?;
             let opened = Snapshot::open(path)?;
             let compiled = Compiled::of_snapshot(&opened).with_context(|| path.to_owned())?;
             let fields = fields(compiled.next_hops(), lists);

@@ -18,6 +18,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Verdict> {
     let source = Source::from(arguments.table.as_str());
     let other = arguments.against.as_deref().map(Source::from);
     check_standard_input([Some(&source), other.as_ref()].into_iter().flatten())?;
+    arguments.reading.of_tables(1 + usize::from(other.is_some()))?;
     let loaded = arguments.reading.read(&source)?;
     let mut whole = verdict(&loaded) == Verdict::Good;
     let mut tables = loaded.tables;
