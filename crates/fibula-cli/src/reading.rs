@@ -1,6 +1,7 @@
 //! The options for reading a table, the same for every command.
 
 use crate::exit::{Verdict, tell};
+use anyhow::ensure;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 use fibula_io::generate::{NextHopModel, Size, internet};
@@ -381,6 +382,7 @@ pub(crate) fn table_or_internet(reading: &Reading, table: Option<&str>) -> anyho
         let whole = verdict(&loaded);
         return Ok((loaded.tables, whole));
     }
+    ensure!(!reading.strict, "no table given (-t), and --strict refuses the made table `internet`");
     reading.of_tables(0)?;
     tell("no table given (-t), so this is the made table `internet`, of `fibula table gen internet`");
     Ok((internet(Size::FULL, NextHopModel::Near(40), 1)?, Verdict::Good))

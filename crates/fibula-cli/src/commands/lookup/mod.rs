@@ -42,8 +42,8 @@ use text::Style;
 /// and the status is 1 at the end.
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
-    /// The table or a snapshot of one (`fibula build`), a file or `-`; the made table `internet` if
-    /// not given
+    /// The table or a snapshot of one (`fibula build`), a file or `-`. If not given, the made table
+    /// `internet` answers the addresses of the command line, but no stream
     #[arg(short, long)]
     table: Option<String>,
     /// Every route that covers the address, longest first
@@ -102,6 +102,8 @@ impl Arguments {
             ensure!(streams, "--follow answers a stream of addresses: give `-` for ADDR");
             return followed::run(&self.follow, &self.reading, &self.reading_addresses, output);
         }
+        let is_made = streams && self.table.is_none();
+        ensure!(!is_made, "no table given (-t): a stream of addresses is not answered from a made one");
         let (table, whole) = Table::named(self.table.as_deref(), &self.reading)?;
         ensure!(
             !self.all || table.knows_all(),
