@@ -65,8 +65,7 @@ _LIBRARY = Path(_fibula.__file__)
 class Namespace:
     """What a column of addresses or prefixes may be asked: `pl.col("src").fibula`.
 
-    `errors`, `threads`, `unmap` and `clean` are as in `Table.lookup`. An expression is made before
-    there are rows, so no address is unmapped unless `unmap` says so.
+    `errors`, `threads`, `unmap` and `clean` are as in `Table.lookup`.
     """
 
     def __init__(self, expr: pl.Expr) -> None:

@@ -60,7 +60,7 @@ pub(crate) struct Asked {
     errors: String,
     #[pyo3(item)]
     pub(crate) threads: usize,
-    /// `None` to look at the column.
+    /// `None` for none, and a warning where most addresses of the column are mapped.
     #[pyo3(item)]
     unmap: Option<Unmap>,
     #[pyo3(item)]
@@ -75,13 +75,16 @@ impl Asked {
             Some(Unmap::Kinds(kinds)) => {
                 kinds.parse().map_err(|error: fibula::Error| PyValueError::new_err(error.to_string()))?
             }
-            None if is_mapped() => {
-                let what = c"most addresses of the column are ::ffff:a.b.c.d and looked up as IPv4; unmap=False looks \
-                    them up as IPv6";
-                PyErr::warn(py, &py.get_type::<PyUserWarning>(), what, 2)?;
-                Embedded::mapped()
+            Some(Unmap::Mapped(false)) => Embedded::default(),
+            None => {
+                if is_mapped() {
+                    let what =
+                        c"most addresses of the column are ::ffff:a.b.c.d and looked up as IPv6; unmap=True \
+                        looks them up as IPv4";
+                    PyErr::warn(py, &py.get_type::<PyUserWarning>(), what, 2)?;
+                }
+                Embedded::default()
             }
-            Some(Unmap::Mapped(false)) | None => Embedded::default(),
         };
         Ok(How { invalid: invalid(&self.errors)?, clean: self.clean, embedded })
     }
@@ -103,10 +106,10 @@ impl Table {
     ///
     /// With `unmap=True` an IPv4 address that is written as an IPv6 one, `::ffff:a.b.c.d`, is
     /// looked up among the IPv4 routes. A text names other kinds too, as
-    /// `"mapped,6to4,teredo,nat64"` or `"nat64=2001:db8::/96"`. Without `unmap` that is done for
-    /// columns of 16 bytes a row of which most addresses are mapped, with a warning. `clean=True`
-    /// leaves out white space, brackets, a port, a zone and `/32` or `/128` around the text of an
-    /// address. `report` counts what rows were.
+    /// `"mapped,6to4,teredo,nat64"` or `"nat64=2001:db8::/96"`. Without `unmap` no address is, and
+    /// a column of 16 bytes a row of which most are mapped gives a warning. `clean=True` leaves out
+    /// white space, brackets, a port, a zone and `/32` or `/128` around the text of an address.
+    /// `report` counts what rows were.
     ///
     /// >>> t = fibula.Table({"10.0.0.0/8": "corp", "2001:db8::/32": "doc"})
     /// >>> t.lookup(["10.1.2.3", "2001:db8::1", "192.0.2.1", None])

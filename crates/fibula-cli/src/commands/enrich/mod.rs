@@ -35,8 +35,7 @@ use std::thread;
 /// Addresses are text (`192.0.2.1`, `2001:db8::1`), IPv4 addresses as integers, and 4 or 16 bytes
 /// in network byte order. A column may be within objects and lists (`flow.src`): the answers for a
 /// list are a list. Families never mix: without --map-ipv4 a v4-mapped IPv6 address is looked up
-/// among the IPv6 routes. Only a column of 16 bytes a row whose addresses are mostly v4-mapped is
-/// looked up as with --map-ipv4, and that is told; `--embedded none` prevents it.
+/// among the IPv6 routes. A column of 16 bytes a row whose addresses are mostly so is told.
 ///
 /// Rows without an address are counted on standard error. With --format, what became of all rows is
 /// printed for each new column.

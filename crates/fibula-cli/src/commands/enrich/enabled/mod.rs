@@ -24,7 +24,7 @@ use crate::writing::write_text;
 use added::{Added, Asked};
 use anyhow::{Context, ensure};
 use arrow_schema::Schema;
-use fibula_arrow::{Embedded, How, Invalid, is_mostly_mapped};
+use fibula_arrow::{How, Invalid, is_mostly_mapped};
 use fibula_io::table::Format;
 use input::{Input, Part};
 use output::{Encoded, Encoder};
@@ -92,19 +92,16 @@ fn asked(arguments: &Arguments, format: Format, records: &Schema) -> anyhow::Res
     };
     let column = |name: &String| {
         let place = added::find(records, name)?;
-        let embedded = match arguments.addresses.asked() {
-            Some(embedded) => embedded,
-            None if format == Format::Parquet && place.data_type.is_binary() => {
-                let is_mapped =
-                    input::sample(&arguments.input, &place)?.iter().any(|it| is_mostly_mapped(it));
-                if is_mapped {
-                    let what = "most addresses are written ::ffff:a.b.c.d and looked up as IPv4";
-                    tell(format_args!("{}: column {name}: {what} (--embedded none)", arguments.input));
-                }
-                if is_mapped { Embedded::mapped() } else { Embedded::default() }
-            }
-            None => Embedded::default(),
-        };
+        let asked = arguments.addresses.asked();
+        if asked.is_none()
+            && format == Format::Parquet
+            && place.data_type.is_binary()
+            && input::sample(&arguments.input, &place)?.iter().any(|it| is_mostly_mapped(it))
+        {
+            let what = "most addresses are written ::ffff:a.b.c.d and looked up as IPv6";
+            tell(format_args!("{}: column {name}: {what} (--map-ipv4, --embedded none)", arguments.input));
+        }
+        let embedded = asked.unwrap_or_default();
         let how = How { invalid, clean: arguments.addresses.clean, embedded };
         Ok(Asked { name: name.clone(), place, how })
     };
