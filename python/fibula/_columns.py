@@ -318,7 +318,24 @@ def polars_values(values: Sequence[Any]) -> Any:
     """Return the values as a Series."""
     import polars as pl
 
-    return pl.Series(values, strict=True)
+    return pl.Series(values, dtype=_polars_type(values), strict=True)
+
+
+def _polars_type(values: Sequence[Any]) -> Any:
+    """Return the type of values. Records have the fields of all, where Polars takes the first's."""
+    import polars as pl
+
+    kinds = {type(value) for value in values if value is not None}
+    if kinds == {dict}:
+        records = [value for value in values if value is not None]
+        names = dict.fromkeys(name for record in records for name in record)
+        fields = {name: _polars_type([record.get(name) for record in records]) for name in names}
+        return pl.Struct(fields) if fields else None
+    if kinds == {list}:
+        return pl.List(_polars_type([element for value in values for element in value or []]))
+    if kinds == {int, float}:
+        return pl.Float64
+    return pl.Series(values, strict=True).dtype
 
 
 def _like(column: Any, answers: Any) -> Any:

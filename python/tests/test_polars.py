@@ -326,3 +326,17 @@ def test_validity():
             == chunks["expected"].to_list()
         )
     assert frame.filter(validity(vrps, "origin") == "valid").height == 1
+
+
+def test_records_have_the_fields_of_all(src):
+    records = [{"asn": 1}, {"asn": 2, "site": "lab", "more": [{"x": 1}, {"y": "z"}]}]
+    table = fibula.Table({"10.0.0.0/8": records[0], "10.1.0.0/16": records[1]})
+    expected = [
+        {"asn": 2, "site": "lab", "more": [{"x": 1, "y": None}, {"x": None, "y": "z"}]},
+        {"asn": 1, "site": None, "more": None},
+        None,
+    ]
+    rows = ["10.1.2.3", "10.2.3.4", "192.0.2.1"]
+    assert table.lookup(pl.Series(rows)).to_list() == expected
+    frame = pl.DataFrame({"src": rows})
+    assert frame.select(src.lookup(table)).to_series().to_list() == expected
