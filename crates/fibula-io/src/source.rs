@@ -10,6 +10,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+/// The bytes by which the format of some content is told.
+pub(crate) const HEAD_BYTES: usize = 64 << 10;
+
 /// The bytes that a read from the file fetches at most.
 const BUFFER_BYTES: usize = 256 << 10;
 
@@ -229,10 +232,9 @@ impl Content {
         keep_going: bool,
         read: impl FnOnce(Vec<u8>, &mut Self) -> Result<T, Error>,
     ) -> Result<(T, Option<Damage>), Error> {
-        const HEAD_BYTES: u64 = 64 << 10;
         let mut head = Vec::new();
         // The reason why reading stopped is in the damage.
-        let _ = self.by_ref().take(HEAD_BYTES).read_to_end(&mut head);
+        let _ = self.by_ref().take(HEAD_BYTES as u64).read_to_end(&mut head);
         let refused = |damage: &Option<Damage>| match damage {
             Some(cut) if !keep_going => Err(Error::at(source, cut)),
             _ => Ok(()),

@@ -2,8 +2,10 @@
 //! reading with `keep_going` fails only at a limit.
 
 mod forged;
+mod routers;
 
 pub use forged::{Original, Outcome, forged_snapshot, originals};
+pub use routers::router_text;
 
 use crate::address::{Embedded, clean, parse};
 use crate::follow::Followed;

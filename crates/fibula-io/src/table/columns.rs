@@ -130,7 +130,7 @@ impl Net {
 }
 
 /// The chosen columns of a file.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Chosen {
     pub(super) delimiter: u8,
     pub(super) net: Net,

@@ -30,6 +30,12 @@ pub(super) const TSV: Layout = Layout {
     // What is between the columns of CSV is told by its header.
     looks: Looks::Line(|_| false),
     reader: Reader::Lines(|blocks, options, builder| {
+        if let Some(names) = zeek(blocks.peek()) {
+            let names = names.split('\t').map(str::to_owned).collect();
+            let chosen = columns::choose(names, &options.columns).map_err(|what| Damage::line(1, what))?;
+            let chosen = || Chosen { delimiter: b'\t', ..chosen.clone() };
+            return columns::read(blocks, options, builder, |_| Ok((chosen(), true)));
+        }
         let delimiter = options.columns.delimiter.or(Some(b'\t'));
         read_columns(blocks, options, &Columns { delimiter, ..options.columns.clone() }, builder)
     }),
@@ -85,6 +91,12 @@ pub(super) fn has_columns(text: &[u8], wanted: &Columns) -> bool {
     first.is_some_and(|line| begin(line, wanted).is_ok())
 }
 
+/// Returns the names of the columns in a table of Zeek, which are in a comment.
+pub(super) fn zeek(text: &[u8]) -> Option<&str> {
+    let names = lines(text).find_map(|(_, line)| line.strip_prefix(b"#fields\t"))?;
+    utf8(names).ok()
+}
+
 /// Returns whether a line names the columns of a table.
 fn is_header(line: &[u8]) -> bool {
     utf8(line).is_ok()
@@ -128,6 +140,19 @@ mod tests {
         assert_eq!(of("network,mask,site\n10.0.0.0/8,255.0.0.0,a\n10.0.0.1,,b\n"), rest);
         let error = testing::error(Format::Csv, "network,mask,site\n10.0.0.0,255.0.255.0,a\n");
         assert_eq!(error, "memory, line 2: 255.0.255.0 is no netmask of 10.0.0.0");
+    }
+
+    #[test]
+    fn the_columns_of_zeek_are_named_in_a_comment() {
+        let text = b"#separator \\x09\n#fields\tnetwork\tsite\tas\n#types\tsubnet\tstring\tcount\n\
+            10.0.0.0/8\tlab\t01\n192.0.2.0/24\t-\t2\n#close\t2024\n";
+        let loaded = parse(text, &ReadOptions::default()).unwrap();
+        assert_eq!(loaded.format, Format::Tsv);
+        let rows = [r#"10.0.0.0/8 {"site":"lab","as":"01"}"#, r#"192.0.2.0/24 {"site":"-","as":"2"}"#];
+        assert_eq!(routes(&loaded), rows);
+        let log = b"#fields\tts\tid.orig_h\n1.5\t10.1.2.3\n";
+        let error = parse(log, &ReadOptions::default()).unwrap_err().to_string();
+        assert!(error.contains("expected a header with a column of prefixes"), "{error}");
     }
 
     #[test]

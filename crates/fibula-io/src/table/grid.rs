@@ -17,21 +17,23 @@ use super::layouts::{Layout, Lines, Looks, Reader};
 use super::named::Choice;
 use super::router::marks::{Grammar, Mark, Said, State, nowhere, unknown, whole};
 use super::router::sink::{Line, REST, Route, Sink};
+use super::router::terminal::is_prompt;
 use super::router::words::{self, Words};
-use super::show_route::{is_prompt, is_rule};
+use super::show_route::{is_rule, legend};
 use crate::scan::{self, utf8};
 use crate::{Damage, Place};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
+mod blocks;
 mod grids;
 
+use blocks::Block;
 pub(super) use grids::GRIDS;
 
 pub(super) const LAYOUT: Layout = layout(|line| {
     let is_block = || {
-        utf8(line).is_ok_and(|line| {
-            line.trim_start().starts_with("Destination ") && line.contains(" PrefixLength :")
-        })
+        let fields = utf8(line).ok().and_then(|line| blocks::fields(line.trim()));
+        fields.is_some_and(|fields| fields[0].0 == "Destination" && !fields[0].1.is_empty())
     };
     of(line).is_some_and(|(grid, _)| !grid.is_of_kernel) || is_block()
 });
@@ -90,13 +92,9 @@ fn of(line: &[u8]) -> Option<(&'static Grid, Vec<usize>)> {
     GRIDS.iter().find_map(|grid| Some((grid, grid.offsets(line)?)))
 }
 
-/// What the blocks of `display ipv6 routing-table` of VRP hold, without effect.
-const OF_BLOCK: [&str; 7] =
-    ["Preference", "Cost", "Protocol", "RelayNextHop", "TunnelID", "NeighbourID", "Label"];
-
 struct Reading {
-    /// The destination and the next hop of the block that is read.
-    block: (Option<IpAddr>, Option<IpAddr>),
+    /// The block of names and values that is read.
+    block: Option<Block>,
     grid: Option<(&'static Grid, Vec<usize>)>,
     mask_host_bits: bool,
     /// The family of `default`.
@@ -109,13 +107,14 @@ fn read(blocks: &mut Lines<'_>, options: &ReadOptions, builder: &mut Builder) ->
     let choice = Choice { usual: USUAL, ..Choice::of_vrf(options.vrf.as_deref()) };
     let mut sink = Sink::new(options, choice);
     let mut reading = Reading {
-        block: (None, None),
+        block: None,
         grid: None,
         mask_host_bits: options.mask_host_bits,
         is_ipv6: false,
         is_skipping: false,
     };
     sink.each_line(blocks, builder, |sink, place, line| reading.line(sink, place, line))?;
+    Block::end(&mut reading.block, &mut sink, options.mask_host_bits);
     sink.finish(builder)
 }
 
@@ -142,12 +141,14 @@ impl Reading {
         if let Some(line) = self.heading(sink, text) {
             return line;
         }
-        if is_of_block(text) {
-            let result = self.block(sink, place, text);
-            if result.is_err() {
-                sink.close();
-            }
-            return result.into();
+        let is_legend = self.grid.is_none() && text.contains(" - ");
+        if let Some(line) = is_legend.then(|| legend(text)).flatten() {
+            return line;
+        }
+        if let Some(fields) = blocks::fields(text) {
+            // The next hops of a prefix are blocks one after the other.
+            sink.merges = true;
+            return Block::take(&mut self.block, sink, place, &fields, self.mask_host_bits).into();
         }
         let Some((grid, offsets)) = self.grid.take() else {
             return Line::Unknown(unknown(text.split_ascii_whitespace().next().unwrap_or_default()));
@@ -189,52 +190,11 @@ impl Reading {
             _ => {}
         }
         if mark == Mark::Table {
+            Block::end(&mut self.block, sink, self.mask_host_bits);
             sink.close();
             sink.table(caught.name.unwrap_or_default(), "");
         }
         Some(Line::Aside)
-    }
-
-    /// Reads a line of a block: `NextHop : fe80::1 Preference : 60`.
-    fn block(&mut self, sink: &mut Sink<'_>, place: Place, text: &str) -> Result<(), String> {
-        let mut words = Words::new(text);
-        while let Some(name) = words.next() {
-            words.phrase(":").ok_or_else(|| unknown(name))?;
-            let value = words.next().unwrap_or_default();
-            match name {
-                "Destination" => {
-                    sink.close();
-                    self.block = (Some(words::address(value).ok_or_else(|| unknown(value))?), None);
-                }
-                "PrefixLength" => {
-                    let destination = self.block.0.ok_or_else(|| unknown(name))?;
-                    let len = value.parse().map_err(|_| unknown(value))?;
-                    let mut route =
-                        Route::new(place, scan::prefix_of(destination, len, self.mask_host_bits)?);
-                    route.state = State::Uninstalled;
-                    sink.open(route);
-                }
-                "NextHop" => self.block.1 = Some(words::address(value).ok_or_else(|| unknown(value))?),
-                "Interface" => {
-                    let address = self.block.1.filter(|address| !address.is_unspecified());
-                    let hop = match nowhere(value) {
-                        Some(kind) => Some(super::hops::Hop::nowhere(kind)),
-                        None => super::hops::Hop::through(address, Some(value), None),
-                    };
-                    let route = sink.route().ok_or_else(|| unknown(name))?;
-                    route.hops.extend(hop.map(|hop| (hop, State::Used)));
-                }
-                "Flags" if value.chars().all(|flag| "RDTB".contains(flag)) => {
-                    let route = sink.route().ok_or_else(|| unknown(name))?;
-                    if value.contains('D') {
-                        route.state = State::Used;
-                    }
-                }
-                _ if OF_BLOCK.contains(&name) => {}
-                _ => return Err(unknown(if name == "Flags" { value } else { name })),
-            }
-        }
-        Ok(())
     }
 
     /// Takes a further next hop of the open route.
@@ -298,14 +258,6 @@ impl Reading {
     }
 }
 
-/// Returns whether a line is one of a block, by its first name.
-fn is_of_block(text: &str) -> bool {
-    let names = ["Destination", "NextHop", "Interface"].iter().chain(&OF_BLOCK);
-    let is_one =
-        |name: &&str| text.strip_prefix(*name).is_some_and(|rest| rest.trim_start().starts_with(": "));
-    { names }.any(is_one)
-}
-
 /// What the words of a line say.
 #[derive(Default)]
 struct Cells<'l> {
@@ -334,11 +286,19 @@ impl Grid {
                     offsets.push(start);
                     end = start + name.len();
                 }
-                _ if *is_optional && self.is_of_kernel => offsets.push(usize::MAX),
+                // A program may leave out the last columns, a kernel any.
+                _ if *is_optional && (self.is_of_kernel || self.are_optional(offsets.len())) => {
+                    offsets.push(usize::MAX);
+                }
                 _ => return None,
             }
         }
         line[end..].trim_matches([' ', '|', '\t']).is_empty().then_some(offsets)
+    }
+
+    /// Returns whether all columns from one on may be empty.
+    fn are_optional(&self, from: usize) -> bool {
+        self.columns[from..].iter().all(|(.., is_optional)| *is_optional)
     }
 
     fn is_second_heading(&self, text: &str) -> bool {
@@ -381,13 +341,15 @@ impl Grid {
         for word in words {
             let start = word.as_ptr() as usize - line.as_ptr() as usize;
             loop {
-                let Some((index, (_, role, is_optional))) = columns.get(at) else {
+                let Some((index, (name, role, is_optional))) = columns.get(at) else {
                     return Err(unknown(word));
                 };
                 let begin = offsets.get(*index).copied().unwrap_or(start);
                 let next = offsets.get(index + 1).copied().unwrap_or(usize::MAX);
                 let is_under = match role {
                     Role::Flags if self.slack.is_some() => start + 1 >= begin && start < next,
+                    // Numbers may end where the name of their column does.
+                    Role::Of(_) if self.slack.is_some() && begin + name.len() == start + word.len() => true,
                     _ => self.slack.is_none_or(|slack| offsets.is_empty() || start.abs_diff(begin) <= slack),
                 };
                 if is_under && self.cell(&mut cells, *role, word) {
@@ -444,13 +406,27 @@ impl Grid {
                     .gateways
                     .iter()
                     .find_map(|(part, mark)| Words::new(word).whole(part).map(|caught| (caught, *mark)));
+                // SR OS names the interface of a link-local router.
+                if let Some((address, device)) = word.split_once("-\"") {
+                    let Some(address) = words::address(address) else { return false };
+                    said.address = Some(address);
+                    said.device = Some(device.trim_end_matches('"'));
+                    said.has_hop = true;
+                    return true;
+                }
                 match (words::address(word), known) {
                     (Some(address), _) => {
                         (said.address, said.has_hop) =
                             (Some(address).filter(|it| !it.is_unspecified()), true);
                     }
                     (None, Some((_, Mark::Nowhere(kind)))) => said.value = Some(kind.to_owned()),
-                    (None, Some((caught, Mark::Device))) => said.device = caught.name,
+                    (None, Some((caught, Mark::Named(what)))) => {
+                        said.value = Some(format!("{what} {}", caught.name.unwrap_or_default()));
+                    }
+                    (None, Some((caught, Mark::Device))) => match nowhere(word) {
+                        Some(kind) => said.value = Some(kind.to_owned()),
+                        None => said.device = caught.name,
+                    },
                     (None, Some(_)) => said.has_hop = true,
                     (None, None) => match nowhere(word) {
                         Some(kind) => said.value = Some(kind.to_owned()),

@@ -69,6 +69,8 @@ pub(crate) use hops::{all_next_hops, list_of_origins, route_fields};
 #[cfg(feature = "parquet")]
 #[doc(hidden)]
 pub use parquet::unpacked_bytes;
+pub(crate) use router::samples::SAMPLES;
+pub(crate) use router::{Account, account};
 pub(crate) use rows::read_value;
 pub use settings::Setting;
 pub(crate) use text::without_comment;
@@ -204,9 +206,9 @@ layouts! {
     Delegated = "delegated" in delegated::LAYOUT,
     /// Route objects of the routing registries.
     Irr = "irr" in irr::LAYOUT,
-    /// Validated ROA payloads as CSV: a list for each prefix.
+    /// Validated ROA payloads as CSV, or as routers show them: a list for each prefix.
     Vrps = "vrps" in vrps::CSV,
-    /// Validated ROA payloads as JSON.
+    /// Validated ROA payloads as JSON, or assertions of SLURM (RFC 8416).
     VrpsJson = "vrps-json" in vrps::JSON,
     /// `bgpdump -m`.
     Bgpdump = "bgpdump" in bgpdump::LAYOUT,
@@ -234,7 +236,7 @@ layouts! {
     Updates = "updates" in updates::LAYOUT,
     /// Sets and maps of `nft list ruleset`.
     Nftables = "nftables" in nftables::LAYOUT,
-    /// Tables in columns: PAN-OS, ScreenOS, ProCurve, VRP, Yamaha, SR OS, NX-OS, AOS-CX.
+    /// Tables in columns: PAN-OS, ScreenOS, ProCurve, VRP, Yamaha, SR OS, NX-OS, AOS-CX, Si-R.
     RouteColumns = "route-columns" in grid::LAYOUT,
     /// `ip route print terse` and `detail` of RouterOS.
     Routeros = "routeros" in routeros::LAYOUT,

@@ -6,13 +6,13 @@
 //! by the first line that is of one, and only wins where it accounts for more lines. A tie, and a
 //! layout that does not account for most lines, are guesses, and told.
 
-use super::builder::Builder;
-use super::layouts::{Looks, Reader, of};
-use super::{Format, ReadOptions, Setting, csv, json, ranges};
-use crate::blocks::{BYTE_ORDER_MARK, Blocks, hold};
+use super::layouts::{Looks, of};
+use super::router::Account;
+use super::{Format, ReadOptions, Setting, csv, json, ranges, router};
+use crate::Content;
+use crate::blocks::{BYTE_ORDER_MARK, hold};
 use crate::scan::{lines, quoted};
-use crate::{Budget, Content};
-use std::io::Read;
+use crate::source::HEAD_BYTES;
 
 /// A format, and what was guessed of it.
 #[derive(Debug, PartialEq, Eq)]
@@ -28,7 +28,14 @@ impl From<Format> for Recognised {
 }
 
 /// Texts of routers that are no tables, by how a line of them begins.
-const NO_TABLES: [(&[u8], &str); 3] = [
+const NO_TABLES: [(&[u8], &str); 10] = [
+    (b"Columns: DST-ADDRESS", "ip route print of RouterOS, of which print terse and detail are read"),
+    (b"IP Multicast Routing Table", "routes of multicast, which are not read"),
+    (b"IP Multicast Forwarding is not enabled", "routes of multicast, which are not read"),
+    (b"FabricPath Unicast Route Table", "routes between switches, no table of prefixes"),
+    (b"IPv4 CEF is enabled", "show ip cef detail, of which show ip cef prints the table"),
+    (b"IP CEF with switching", "show ip cef detail, of which show ip cef prints the table"),
+    (b"BGP Router ID:", "routes of BGP of SR OS, which are not read"),
     (b"BGP neighbor is ", "the sessions of BGP (show bgp neighbors), no table"),
     (
         b"BGP routing table entry for ",
@@ -99,6 +106,9 @@ pub(super) fn recognised(head: &[u8], options: &ReadOptions) -> Result<Recognise
     {
         return Ok(Format::Csv.into());
     }
+    if csv::zeek(text).is_some() {
+        return Ok(Format::Tsv.into());
+    }
     if let Some((_, what)) = NO_TABLES.iter().find(|(begin, _)| {
         lines(text).any(|(_, line)| {
             line.trim_ascii_start().to_ascii_lowercase().starts_with(&begin.to_ascii_lowercase())
@@ -109,7 +119,11 @@ pub(super) fn recognised(head: &[u8], options: &ReadOptions) -> Result<Recognise
     let (router, list) = (of_router(text), of_list(text));
     match (router, list) {
         // The text format refuses the words of routers, so that a tie is theirs.
-        (Some((router, used)), Ok(Some((_, count)))) if used >= count => Ok(router),
+        // BIRD shows payloads of RPKI under its own headings.
+        (Some((_, account)), Ok(Some((Format::Vrps, _)))) if account.of_routes == 0 => {
+            Ok(Format::Vrps.into())
+        }
+        (Some((router, account)), Ok(Some((_, count)))) if account.used >= count => Ok(router),
         (Some((router, _)), Ok(None) | Err(_)) => Ok(router),
         (_, Ok(Some((format, _)))) => Ok(format.into()),
         (None, Err(what)) => Err(what),
@@ -135,24 +149,12 @@ fn names() -> String {
     read.map(Format::name).collect::<Vec<_>>().join(", ")
 }
 
-/// Returns the layout of routers' text that accounts for most lines, and how many.
-fn of_router(text: &[u8]) -> Option<(Recognised, u64)> {
-    // The last line may be cut.
-    let end = memchr::memrchr(b'\n', text).map_or(text.len(), |end| end + 1);
-    let text = &text[..end];
-    let options = ReadOptions::default();
-    // What is held of 64 KiB is little.
-    let budget = Budget { memory: u64::MAX, routes: u64::MAX };
-    let account = |format: Format| {
-        let Looks::Router(is_line) = of(format).looks else { return None };
-        let Reader::Lines(read) = of(format).reader else { return None };
-        lines(text).find(|(_, line)| is_line(line))?;
-        let mut builder = Builder::new(&options, budget);
-        let input: &mut dyn Read = &mut &*text;
-        // What is wrong with it, its reader says.
-        let _ = read(&mut Blocks::new(input, true), &options, &mut builder);
-        Some((format, builder.account))
-    };
+/// Returns the layout of routers' text that accounts for most lines, and what became of all.
+fn of_router(text: &[u8]) -> Option<(Recognised, Account)> {
+    // The last line of a full head may be cut.
+    let end = memchr::memrchr(b'\n', text).filter(|_| text.len() + BYTE_ORDER_MARK.len() >= HEAD_BYTES);
+    let text = &text[..end.map_or(text.len(), |end| end + 1)];
+    let account = |format| router::account(format, text).map(|account| (format, account));
     let mut found: Vec<_> = Format::ALL.into_iter().filter_map(account).collect();
     found.sort_by_key(|(_, account)| std::cmp::Reverse(account.used));
     let &(format, best) = found.first()?;
@@ -167,7 +169,7 @@ fn of_router(text: &[u8]) -> Option<(Recognised, u64)> {
         }
         _ => None,
     };
-    Some((Recognised { format, guess }, best.used))
+    Some((Recognised { format, guess }, best))
 }
 
 /// Returns the list or the table of columns that the first lines are of, and how many lines are.

@@ -16,8 +16,8 @@ use super::layouts::{Layout, Lines, Looks, Reader};
 use super::named::Choice;
 use super::router::marks::{State, nowhere, unknown};
 use super::router::sink::{Line, Route, Sink};
+use super::router::terminal::is_prompt;
 use super::router::words::{self, Words};
-use super::show_route::is_prompt;
 use crate::scan::{self, utf8};
 use crate::{Damage, Place};
 

@@ -27,6 +27,7 @@ use super::layouts::{Layout, Lines, Looks, Reader};
 use super::named::Choice;
 use super::router::marks::{Mark, Said, State, unknown, whole};
 use super::router::sink::{Line, REST, Route, Sink};
+use super::router::terminal::is_prompt;
 use super::router::words::{self, Words};
 use crate::scan::{self, utf8};
 use crate::{Damage, Place};
@@ -63,7 +64,7 @@ struct Reading {
 
 fn read(blocks: &mut Lines<'_>, options: &ReadOptions, builder: &mut Builder) -> Result<(), Damage> {
     let head = blocks.peek();
-    let dialect = DIALECTS.iter().find(|dialect| (dialect.is_of)(head)).unwrap_or(&DIALECTS[2]);
+    let dialect = DIALECTS.iter().find(|dialect| (dialect.is_of)(head)).unwrap_or(&DIALECTS[3]);
     let mut sink = Sink::new(options, Choice::of_vrf(options.vrf.as_deref()));
     sink.merges = true;
     let (in_legend, is_marked, is_skipping) = (false, false, false);
@@ -90,6 +91,10 @@ impl Reading {
         if text.is_empty() {
             self.in_legend = false;
             return Line::Blank;
+        }
+        if is_prompt(text) {
+            self.broken = None;
+            return Line::Aside;
         }
         let head = if text.contains("subnetted") { Ok(None) } else { self.head(text) };
         if matches!(head, Ok(None)) {
@@ -130,7 +135,8 @@ impl Reading {
 
     fn heading(&mut self, sink: &mut Sink<'_>, text: &str) -> Option<Line> {
         let words = Words::new(text);
-        if let Some((before, rest)) = text.split_once("Codes:") {
+        let codes = text.split_once("Codes:").or_else(|| Some(("", text.strip_prefix("Flags:")?)));
+        if let Some((before, rest)) = codes {
             self.in_legend = true;
             let is_known = ["", "Origin ", "Type ", "Status ", "Source "].contains(&before);
             return if is_known { legend(rest) } else { Some(Line::Told(unknown(before.trim()))) };
@@ -169,7 +175,7 @@ impl Reading {
             {
                 (Some(text), Line::Unknown(unknown(text)))
             }
-            None if is_rule(text) || is_prompt(text) => (None, Line::Aside),
+            None if is_rule(text) => (None, Line::Aside),
             None => return None,
         };
         if let Some(name) = name {
@@ -292,6 +298,10 @@ impl Reading {
         let mut said = Said::default();
         let is_entry = words.peek().is_some_and(|word| words::address(word).is_some());
         said.read(words, if is_entry { ENTRY } else { GRAMMAR })?;
+        // OpenSwitch names the VRF of a route beside its next hop.
+        if let Some(vrf) = said.table.filter(|vrf| !["default", "vrf_default"].contains(vrf)) {
+            return Err(format!("next hop of VRF {vrf}"));
+        }
         if said.is_open {
             self.broken = Some((joined, mark));
             return Ok(());
@@ -308,34 +318,12 @@ impl Reading {
 fn is_of_hop(word: &str) -> bool {
     word.starts_with(['[', '(', ','])
         || word.ends_with("via")
-        || ["is", "directly", "unreachable"].contains(&word)
+        || ["is", "directly", "unreachable", "from"].contains(&word)
 }
 
 /// Returns whether a line is drawn.
 pub(super) fn is_rule(text: &str) -> bool {
     text.bytes().all(|byte| b"-=+ |".contains(&byte))
-}
-
-/// Returns whether a line is a prompt, with a command that shows a table or without.
-pub(super) fn is_prompt(text: &str) -> bool {
-    #[rustfmt::skip]
-    const WORDS: [&str; 26] = [
-        "show", "sh", "ip", "ipv4", "ipv6", "route", "routes", "routing", "bgp", "vrf", "all", "table",
-        "get", "router", "info", "routing-table", "display", "detail", "terse", "print", "unicast",
-        "do", "|", "no-more", "run", "summary",
-    ];
-    let Some(at) = text.find(['#', '>']) else { return false };
-    let (host, command) = text.split_at(at);
-    let is_host = |c: char| c.is_ascii_alphanumeric() || "-_./:@()~ ".contains(c);
-    !host.is_empty() && host.chars().all(is_host) && !host.contains(' ') && {
-        // A name follows some of them.
-        let mut before = "";
-        command[1..].split_ascii_whitespace().all(|word| {
-            let is_name = ["vrf", "table", "instance", "router"].contains(&before);
-            before = word;
-            is_name || WORDS.contains(&word)
-        })
-    }
 }
 
 /// Returns the length of an address's class, of the time before lengths.
@@ -365,7 +353,7 @@ fn is_line(line: &str) -> bool {
 fn is_route(text: &str) -> bool {
     let (in_legend, subnetted, is_marked, is_skipping, broken) = (false, None, false, false, None);
     let reading = Reading {
-        dialect: &DIALECTS[0],
+        dialect: &DIALECTS[1],
         mask_host_bits: true,
         in_legend,
         subnetted,
@@ -373,7 +361,7 @@ fn is_route(text: &str) -> bool {
         is_skipping,
         broken,
     };
-    let other = Reading { dialect: &DIALECTS[2], broken: None, ..reading };
+    let other = Reading { dialect: &DIALECTS[3], broken: None, ..reading };
     [reading, other].iter().any(|reading| match reading.head(text) {
         Ok(Some(head)) if words::address(text.split('/').next().unwrap_or_default()).is_none() => {
             let mut said = Said::default();

@@ -31,12 +31,13 @@ const VRP_PROTOCOLS: super::Role = Of(&[
 #[rustfmt::skip]
 const COMWARE_PROTOCOLS: super::Role = Of(&[
     "Direct", "Static", "O_INTRA", "O_INTER", "O_ASE", "O_ASE1", "O_ASE2", "O_NSSA", "O_NSSA1", "O_NSSA2",
-    "IS_L1", "IS_L2", "BGP", "RIP",
+    "O_SUM", "OSPF", "OSPFv3", "IS_L1", "IS_L2", "ISIS", "BGP", "IBGP", "EBGP", "BGP4+", "RIP", "RIPng", "UNR",
+    "Guard", "NAT", "IPsec", "EVPN", "VPN",
 ]);
 
 /// The first that a line of names fits is its grid.
 #[rustfmt::skip]
-pub(in super::super) static GRIDS: [Grid; 14] = [
+pub(in super::super) static GRIDS: [Grid; 16] = [
     Grid {
         program: "`route -n` and `netstat -rn` of Linux",
         columns: &[
@@ -75,7 +76,7 @@ pub(in super::super) static GRIDS: [Grid; 14] = [
             ("flags", Flags, false), ("age", NUMBER, true), ("interface", Device, true),
             ("next-AS", NUMBER, true),
         ],
-        slack: Some(1),
+        slack: Some(2),
         // A route that is not active is a candidate.
         flags: &[("A", USED)],
         idle: "?CHS~ROio12BEM",
@@ -97,9 +98,10 @@ pub(in super::super) static GRIDS: [Grid; 14] = [
             ("Pref", NUMBER, false), ("Mtr", NUMBER, false), ("Vsys", Of(&["NAME"]), false),
         ],
         flags: &[("*", USED)],
-        gateways: &[("n/a", Mark::Connected)],
+        // A name is that of another virtual router, in which the next hop is looked up.
+        gateways: &[("n/a", Mark::Connected), ("NAME", Mark::Named("next-table"))],
         lines: &[
-            (Mark::Table, &["IPv4 Dest-Routes for <NAME> (NUM_entries)",
+            (Mark::Table, &["NAME (NUM_entries)", "IPv4 Dest-Routes for <NAME> (NUM_entries)",
                 "IPv6 Dest-Routes for <NAME> (NUM_entries)"]),
             (Mark::Nothing, &["H: Host C: Connected S: Static A: Auto-Exported",
                 "I: Imported R: RIP P: Permanent D: Auto-Discovered",
@@ -155,7 +157,7 @@ pub(in super::super) static GRIDS: [Grid; 14] = [
             ("Cost", NUMBER, false), ("NextHop", Gateway, false), ("Interface", Device, false),
         ],
         lines: &[
-            (Mark::Nothing, &["Destinations : NUM Routes : NUM", "Summary count : NUM"]),
+            (Mark::Nothing, &["Destinations : NUM Routes : NUM", "Summary count : NUM", "Summary Count : NUM"]),
             (Mark::Table, &["Routing Tables: NAME", "Routing Table: NAME"]),
         ],
         ..PLAIN
@@ -175,13 +177,15 @@ pub(in super::super) static GRIDS: [Grid; 14] = [
         columns: &[
             ("Dest Prefix[Flags]", Network, false), ("", Of(&["[L]", "[B]", "[S]", "[B,L]", "[NUM]"]), true),
             ("Type", Of(&["Local", "Remote", "Blackh*"]), false),
-            ("Proto", Of(&["Local", "Static", "OSPF", "OSPF3", "ISIS", "BGP", "BGP VPN", "RIP", "Aggr", "Aggregate",
+            ("Proto", Of(&["Local", "Static", "OSPF", "OSPF(NUM)", "OSPF3", "OSPF3(NUM)", "ISIS", "ISIS(NUM)", "BGP",
+                "EVPN-IFL", "EVPN-IFF", "VPN", "Sub", "Managed", "Host", "DHCP", "NAT", "Periodic", "RIP", "Aggr", "Aggregate",
                 "LDP", "BGP_LABEL", "ARP-ND"]), false),
-            ("Age", Of(&["AGE"]), false), ("Pref", NUMBER, false),
+            ("", Of(&["VPN", "Leak", "Mgmt"]), true), ("Age", Of(&["AGE"]), false), ("Pref", NUMBER, false),
         ],
         below: &[
             ("Next Hop[Interface Name]", Gateway, false),
-            ("", Of(&["(tunneled)", "(tunneled:RSVP:NUM)", "Hole"]), true), ("Metric", NUMBER, false),
+            ("", Of(&["(tunneled)", "(tunneled:RSVP:NUM)", "(tunneled:SR-ISIS:NUM)",
+                "(tunneled:SR-OSPF:NUM)", "(tunneled:SR-TE:NUM)", "(tunneled:LDP)", "(tunneled:VXLAN:NUM)", "(tunneled:MPLS:NUM)", "(tunneled:SRV6-ISIS)", "(tunneled:BGP)", "Hole"]), true), ("Metric", NUMBER, false),
         ],
         gateways: &[("Black", Mark::Nowhere("blackhole")), ("NAME", Mark::Device)],
         lines: &[
@@ -234,7 +238,40 @@ pub(in super::super) static GRIDS: [Grid; 14] = [
         columns: &[("Prefix", Network, false), ("Next Hop", Gateway, false), ("Interface", Device, true)],
         gateways: &[
             ("attached", Mark::Connected), ("receive", Mark::Nowhere("local")), ("drop", Mark::Nowhere("blackhole")),
+            ("no", UNREACHABLE),
         ],
+        ..PLAIN
+    },
+    Grid {
+        program: "OpenBGPD `bgpctl show fib`",
+        columns: &[
+            ("flags", Flags, false), ("prio", Rank, false), ("destination", Network, false),
+            ("gateway", Gateway, false),
+        ],
+        flags: &[("r", UNREACHABLE), ("b", Mark::Nowhere("blackhole"))],
+        idle: "*BCSNDR",
+        gateways: OF_LINK,
+        lines: &[
+            (Mark::Nothing, &["flags: B = BGP , C = Connected , S = Static",
+                "flags: * = valid , B = BGP , C = Connected , S = Static",
+                "flags: B = BGP , C = Connected , S = Static , D = Dynamic",
+                "flags: * = valid , B = BGP , C = Connected , S = Static , D = Dynamic",
+                "N = BGP Nexthop reachable via this route",
+                "N = BGP Nexthop reachable via this route R = redistributed",
+                "r = reject route , b = blackhole route"]),
+        ],
+        ..PLAIN
+    },
+    Grid {
+        program: "Si-R `show ip route`",
+        columns: &[
+            ("FP", Flags, false), ("Destination/Mask", Network, false), ("Gateway", Gateway, false),
+            ("Distance", NUMBER, false), ("UpTime", Of(&["AGE"]), false), ("Interface", Device, false),
+        ],
+        flags: &[("*", USED)],
+        idle: "XSOABRCLEeiN12",
+        unmarked: State::Candidate,
+        gateways: &[("NAME", Mark::Device)],
         ..PLAIN
     },
     Grid {

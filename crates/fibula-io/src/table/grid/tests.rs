@@ -128,3 +128,81 @@ fn columns_of_routers() {
     ];
     assert_eq!(of(cef).0, expected);
 }
+
+#[test]
+fn blocks_of_names_and_values() {
+    let of = |text: &str| {
+        let loaded = parse(text.as_bytes(), &ReadOptions::default()).unwrap();
+        assert_eq!(loaded.format, Format::RouteColumns);
+        let notes: Vec<String> =
+            loaded.report.notes.iter().map(|note| format!("{} {}", note.count, note.what)).collect();
+        (routes(&loaded), notes)
+    };
+    let block = |prefix: &str, hop: &str, state: &str, flags: &str| {
+        format!(
+            "Destination: {prefix}\n     Protocol: Static           Process ID: 0\n   Preference: 60                     Cost: 0\n      \
+             NextHop: {hop}         Neighbour: 0.0.0.0\n        State: {state}              Age: 1d01h58m07s\n \
+             RelayNextHop: 0.0.0.0           Interface: Vlanif10\n     TunnelID: 0x0                   Flags: {flags}\n\n"
+        )
+    };
+    let text = [
+        "Routing Tables: Public\n         Destinations : 4        Routes : 6\n\n\n".to_owned(),
+        block("10.0.0.0/8", "192.0.2.1", "Active Adv", "RD"),
+        block("10.0.0.0/8", "192.0.2.2", "Active Adv", "RD"),
+        block("10.0.0.0/8", "192.0.2.3", "Inactive Adv", ""),
+        block("10.1.0.0/16", "192.0.2.1", "Active Adv", ""),
+        block("10.2.0.0/16", "192.0.2.1", "Active frobnicate", "D"),
+        block("10.3.0.0/16", "192.0.2.1", "Active NoAdv", "D"),
+    ];
+    let (found, notes) = of(&text.concat());
+    assert_eq!(found, ["10.0.0.0/8 192.0.2.1 dev Vlanif10", "10.3.0.0/16 192.0.2.1 dev Vlanif10"]);
+    let expected = [
+        "1 unknown mark \"frobnicate\"",
+        "2 line of a route that is left out",
+        "1 route that is not in the forwarding table",
+        "1 next hop after the first (--value next-hops keeps all)",
+    ];
+    assert_eq!(notes, expected);
+    let comware = "Destination: 10.0.0.0/8\n   Protocol: Static\n Process ID: 0\n  SubProtID: 0x0                    Age: 08h37m34s\n       \
+        Cost: 0               Preference: 60\n        Tag: 0                     State: Active Adv\n      \
+        NibID: 0x10000000           LastAs: 0\n      Flags: 0x10000         OrigNextHop: 192.0.2.1\n      \
+        Label: NULL            RealNextHop: 192.0.2.1\n  Tunnel ID: Invalid          Interface: Vlan10\n";
+    assert_eq!(of(comware).0, ["10.0.0.0/8 192.0.2.1 dev Vlan10"]);
+}
+
+#[test]
+fn words_that_stand_for_a_next_hop() {
+    let of = |text: &str| routes(&parse(text.as_bytes(), &ReadOptions::default()).unwrap());
+    let procurve = "  Destination        Gateway         VLAN Type      Sub-Type   Metric     Dist.\n  \
+        127.0.0.0/8        reject               static               0          0\n  \
+        192.0.2.0/24       LAB             11   connected            1          0\n";
+    assert_eq!(of(procurve), ["127.0.0.0/8 unreachable", "192.0.2.0/24 dev LAB"]);
+    let sr_os = "IPv6 Route Table (Router: Base)\n======\nDest Prefix[Flags]        Type    Proto     Age        Pref\n      \
+        Next Hop[Interface Name]                    Metric\n------\n\
+        2001:db8::/32             Remote  ISIS      01d02h03m  18\n       fe80::1-\"to-R2\"            20\n";
+    assert_eq!(of(sr_os), ["2001:db8::/32 fe80::1 dev to-R2"]);
+    let vpn = "Route Table (Service: 1)\n======\nDest Prefix[Flags]        Type    Proto     Age        Pref\n      \
+        Next Hop[Interface Name]                    Metric\n------\n\
+        10.0.2.0/24               Remote  BGP VPN   04h55m26s  170\n       192.0.2.2 (tunneled:SR-ISIS:524299)         30\n\
+        10.0.3.0/24               Remote  OSPF(10)  0484d16h   10\n       192.0.2.3                                   2\n";
+    assert_eq!(of(vpn), ["10.0.2.0/24 192.0.2.2", "10.0.3.0/24 192.0.2.3"]);
+    let cef = "Prefix               Next Hop             Interface\n0.0.0.0/0            no route\n";
+    assert_eq!(of(cef), ["0.0.0.0/0 unreachable"]);
+    let open_bgpd = "flags: B = BGP, C = Connected, S = Static\n       r = reject route, b = blackhole route\n\n\
+        flags prio destination          gateway\nB     48 10.0.0.0/8           192.0.2.1\n\
+        Bb    48 10.1.0.0/16          127.0.0.1\nC      4 192.0.2.0/24         link#1\n";
+    assert_eq!(of(open_bgpd), ["10.0.0.0/8 192.0.2.1", "10.1.0.0/16 blackhole", "192.0.2.0/24 connected"]);
+    let si_r = "FP  Destination/Mask   Gateway         Distance UpTime    Interface\n\
+        *S  0.0.0.0/0          192.0.2.1             1 04:56:03  lan1\n E2 10.1.12.0/24       192.0.2.2           110 00:00:00  lan1\n\
+        *S  10.1.12.0/24       rmt2                  1 04:06:01  rmt2\n";
+    assert_eq!(of(si_r), ["0.0.0.0/0 192.0.2.1 dev lan1", "10.1.12.0/24 dev rmt2"]);
+    let screen_os = "screenos-> get route\ntrust-vr (2 entries)\n-----\n   ID          IP-Prefix  Interface    Gateway   P Pref    Mtr    Vsys\n-----\n\
+        *   4          0.0.0.0/0       n/a untrust-vr   S    20      0    Root\n*   3      10.46.4.64/26   bgroup0  192.0.2.1   S    20      1    Root\n";
+    assert_eq!(of(screen_os), ["0.0.0.0/0 next-table untrust-vr", "10.46.4.64/26 192.0.2.1 dev bgroup0"]);
+    // Numbers end where the names of their columns do.
+    let pan = "VIRTUAL ROUTER: default (id 1)\n  ==========\n\
+        destination          nexthop              metric flags      age   interface          next-AS\n\
+        10.7.4.0/24          192.0.2.8                   A?B        3509239                    65201\n\
+        10.9.1.0/24          192.0.2.9            50     A Oi       1030301 ae1.255\n";
+    assert_eq!(of(pan), ["10.7.4.0/24 192.0.2.8", "10.9.1.0/24 192.0.2.9 dev ae1.255"]);
+}

@@ -11,6 +11,7 @@ use crate::report::Kind;
 use crate::scan::utf8;
 use crate::{Damage, Note, Place, Report};
 use fibula::{IpPrefix, NextHopInfo};
+use std::borrow::Cow;
 
 /// What a line was.
 #[derive(Debug)]
@@ -98,10 +99,12 @@ const NAMED: usize = 24;
 
 /// What most of a text was, in lines.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(in super::super) struct Account {
-    pub(in super::super) used: u64,
-    pub(in super::super) blank: u64,
-    pub(in super::super) told: u64,
+pub(crate) struct Account {
+    pub(crate) used: u64,
+    /// Those of the used ones that are of routes.
+    pub(crate) of_routes: u64,
+    pub(crate) blank: u64,
+    pub(crate) told: u64,
 }
 
 /// The routes of a text.
@@ -164,6 +167,7 @@ impl<'o> Sink<'o> {
         match line {
             Line::Used => {
                 self.account.used += 1;
+                self.account.of_routes += 1;
                 table.lines += 1;
             }
             Line::Aside => self.account.used += 1,
@@ -233,7 +237,7 @@ impl<'o> Sink<'o> {
     }
 
     /// Counts something that is left out of the present table.
-    pub(in super::super) fn left_out(&mut self, place: Place, what: &'static str) {
+    pub(in super::super) fn left_out(&mut self, place: Place, what: impl Into<Cow<'static, str>>) {
         self.tables[self.now].report.note(Kind::LeftOut, what, place);
     }
 

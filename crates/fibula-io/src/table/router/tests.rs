@@ -1,163 +1,9 @@
 //! What holds of every layout of routers' text: nothing that is not known passes without a word.
 
-use super::super::builder::Builder;
-use super::super::{Format, ReadOptions, layouts, parse};
-use crate::blocks::Blocks;
-use crate::{Budget, scan};
-use std::io::Read;
-
-/// A text of each layout, and of each dialect of `show ip route`.
-const SAMPLES: [(Format, &str); 21] = [
-    (
-        Format::ShowRoute,
-        "Codes: K - kernel route, C - connected, S - static,\n       > - selected route, * - FIB route, b - backup\n\n\
-         IPv4 unicast VRF default:\nS>* 0.0.0.0/0 [1/0] via 192.0.2.1, eth0, src 192.0.2.10, weight 1, 00:10:00\n\
-         B>  10.0.0.0/8 [20/0] via 198.51.100.1 (recursive), label 16, weight 1, 00:08:00\n  \
-         *                     via 192.0.2.2, eth1 (vrf red), weight 1, 00:08:00\n\
-         C>* 192.0.2.0/24 is directly connected, eth0 linkdown, 1d02h10m\n\
-         S>* 10.9.0.0/16 [1/0] unreachable (blackhole), weight 1, 00:01:00\n",
-    ),
-    (
-        Format::ShowRoute,
-        "Routing Table: RED\nCodes: L - local, C - connected, S - static\n       + - replicated route, % - next hop override\n\n\
-         Gateway of last resort is 192.0.2.1 to network 0.0.0.0\n\nS*    0.0.0.0/0 [1/0] via 192.0.2.1\n      \
-         10.0.0.0/24 is subnetted, 2 subnets\nC        10.1.1.0 is directly connected, GigabitEthernet0/1\n\
-         O IA     10.1.2.0 [110/2] via 192.0.2.2, 00:01:02, GigabitEthernet0/0\n                  \
-         [110/2] via 192.0.2.3, 00:01:02, GigabitEthernet0/2\n      172.16.0.0/16 is variably subnetted, 2 subnets, 2 masks\n\
-         B        172.16.1.0/30 [200/0], 3w4d, Null0\n",
-    ),
-    (
-        Format::ShowRoute,
-        "Sun Nov 29 10:00:00.000 UTC\n\nVRF: default\n\nGateway of last resort is fe80::1 to network ::/0\n\n\
-         S*   ::/0\n      [1/0] via fe80::1, 00:00:10, MgmtEth0/RP0/CPU0/0 (!)\n\
-         C    2001:db8:1::/64 is directly connected,\n      1d02h, GigabitEthernet0/0/0/1\n\
-         B    2001:db8:2::/48\n      [200/0] via 2001:db8::9 (nexthop in vrf default), 00:10:00\n",
-    ),
-    (
-        Format::ShowRoute,
-        "IP Route Table for VRF \"default\"\n'*' denotes best ucast next-hop\n'[x/y]' denotes [preference/metric]\n\n\
-         10.0.0.0/8, ubest/mbest: 2/0\n    *via 192.0.2.2%red, Eth1/1, [110/41], 2w3d, ospf-1, intra, tag 7\n    \
-         *via 192.0.2.3, [200/0], 2w3d, bgp-64500, internal\n     via Null0, [220/0], 2w3d, bgp-64500, discard (hidden)\n",
-    ),
-    (
-        Format::ShowRoute,
-        "S*       0.0.0.0 0.0.0.0 [1/0] via 192.0.2.1, outside\n\
-         O        10.0.0.0 255.255.0.0 \n           [110/20] via 192.0.2.35, 7w0d, inside\n\
-         V        10.9.1.0 255.255.255.0 connected by VPN (advertised), outside\n",
-    ),
-    (
-        Format::ShowRoute,
-        "VRF: default\nGateway of last resort:\n S        0.0.0.0/0 [1/0]\n           via 192.0.2.1, Ethernet1\n \
-         B E      10.1.0.0/24 [200/0] via VTEP 10.255.1.1 VNI 10001 router-mac 02:1c:73:00:00:01 local-interface Vxlan1\n \
-         NG       10.5.0.0/24 [1/0] via nexthop-group NG1\n",
-    ),
-    (
-        Format::IpRoute,
-        "default via 192.0.2.1 dev eth0 proto dhcp src 192.0.2.10 metric 100\n\
-         10.0.0.0/8 proto bgp metric 20\n\tnexthop via 192.0.2.1 dev eth0 weight 1\n\tnexthop via 192.0.2.2 dev eth1 weight 1 linkdown\n\
-         unreachable 203.0.113.0/24 metric 20\n10.1.0.0/16 encap mpls 100 via inet6 fe80::1 dev eth0 onlink\n\
-         10.2.0.0/16 encap ip id 7 src 0.0.0.0 dst 192.0.2.8 ttl 0 tos 16 dev vxlan0 table 7\n",
-    ),
-    (
-        Format::Bird,
-        "BIRD 2.0.12 ready.\nTable master4:\n10.0.0.0/8           unicast [bgp1 2024-01-01] * (100/10) [AS64500i]\n\
-         \tvia 192.0.2.1 on eth0 mpls 100 weight 1\n                     unicast [bgp2 2024-01-01] (100)\n\tvia 192.0.2.2 on eth1 onlink\n\
-         10.1.0.0/16 from 10.2.0.0/16 blackhole [static1 2024-01-01] ! (200)\n\
-         10.3.0.0/16 via 192.0.2.1 on eth0 [ospf1 2013-01-01] * I (150/20)\n",
-    ),
-    (
-        Format::Junos,
-        "user@router> show route\n\ninet.0: 2 destinations, 2 routes (2 active, 0 holddown, 0 hidden)\n\
-         + = Active Route, - = Last Active, * = Both\n\n\
-         10.0.0.0/8         *[BGP/170] 00:10:00, localpref 100, from 192.0.2.2\n                      \
-         AS path: 64501 64502 I, validation-state: unverified\n                    >  to 192.0.2.2 via ge-0/0/1.0, Push 16\n\
-         10.1.0.0/16        *[Static/5] 1w2d 01:02:03\n                       Discard\n\
-         192.0.2.0/24       *[Direct/0] 1w2d\n                    >  via ge-0/0/0.0\n",
-    ),
-    (
-        Format::ShowBgp,
-        "BGP table version is 3, local router ID is 192.0.2.1, vrf id 0\nDefault local pref 100, local AS 64999\n\
-         Status codes:  s suppressed, * valid, > best\n\n   \
-         Network          Next Hop            Metric LocPrf Weight Path\n\
-         *> 10.0.0.0/8       192.0.2.2                0             0 64501 i\n\
-         *  10.1.0.0/16      192.0.2.3                              0 64502 64503 i\n\
-         *>                  192.0.2.2                              0 64501 {64503,64504} ?\n\
-         *>i2001:db8:1111:2222::/64\n                    2001:db8::9              0    100      0 64506 i\n\n\
-         Displayed 3 routes and 4 total paths\n",
-    ),
-    (
-        Format::ShowBgp,
-        "BGP routing table information for VRF default\nRouter identifier 192.0.2.1, local AS number 64999\n\n\
-         \x20       Network             Next Hop         Metric  LocPref Weight Path\n \
-         * >     10.0.0.0/8          192.0.2.2        0       450     0       64908 64907 i Or-ID: 192.0.2.9 C-LST: 192.0.2.8\n",
-    ),
-    (
-        Format::Netstat,
-        "Kernel IP routing table\nDestination     Gateway         Genmask         Flags Metric Ref    Use Iface\n\
-         0.0.0.0         192.0.2.1       0.0.0.0         UG    100    0        0 eth0\n",
-    ),
-    (
-        Format::Netstat,
-        "Routing tables\n\nInternet:\nDestination        Gateway            Flags     Netif Expire\n\
-         default            192.0.2.1          UGS         em0\n10.1/16            link#1             U           em1\n",
-    ),
-    (
-        Format::RouteColumns,
-        "VIRTUAL ROUTER: default (id 1)\n  ==========\n\
-         destination          nexthop              metric flags      age   interface          next-AS\n\
-         0.0.0.0/0            192.0.2.1            10     A S              ethernet1/1\n\
-         10.0.0.0/8           192.0.2.9                   A?B        121661                    65213\n\
-         total routes shown: 2\n",
-    ),
-    (
-        Format::RouteColumns,
-        "IPv4 Dest-Routes for <trust-vr> (2 entries)\n-----------------\n   \
-         ID          IP-Prefix  Interface    Gateway   P Pref    Mtr    Vsys\n-----------------\n\
-         *   4         10.0.0.0/8     eth0/1    192.0.2.1   S    20      1    Root\n    \
-         5         10.1.0.0/16     eth0/2    192.0.2.2   S    20      1    Root\n",
-    ),
-    (
-        Format::RouteColumns,
-        "                  IP Route Entries\n\n  Destination        Gateway         VLAN Type      Sub-Type   Metric     Dist.\n  \
-         ------------------ --------------- ---- --------- ---------- ---------- -----\n  \
-         0.0.0.0/0          192.0.2.1       11   static               250        1\n  \
-         127.0.0.0/8        reject               static               0          0\n",
-    ),
-    (
-        Format::RouteColumns,
-        "Route Flags: R - relay, D - download to fib\n------------\nRouting Tables: Public\n         Destinations : 2        Routes : 3\n\n\
-         Destination/Mask    Proto   Pre  Cost        Flags NextHop         Interface\n\n        \
-         0.0.0.0/0   Static  60   0             RD  192.0.2.1       GigabitEthernet0/0/0\n                    \
-         Static  60   0             RD  192.0.2.2       GigabitEthernet0/0/1\n       \
-         10.0.0.0/8   OSPF    10   2                 192.0.2.3       GigabitEthernet0/0/2\n",
-    ),
-    (
-        Format::RouteColumns,
-        "Destination         Gateway          Interface       Kind  Additional Info.\n\
-         default             -                    PP[01]    static  \n\
-         10.0.0.0/8          192.0.2.1              LAN2      OSPF  cost=2\n",
-    ),
-    (
-        Format::RouteColumns,
-        "===============\nRoute Table (Router: Base)\n===============\nDest Prefix[Flags]        Type    Proto     Age        Pref\n      \
-         Next Hop[Interface Name]                    Metric\n---------------\n\
-         10.10.10.0/24             Local   Local     00h01m02s  0\n       to-R2                                      0\n\
-         10.20.0.0/16 [L]          Remote  OSPF      01d02h03m  10\n       192.0.2.1                                  100\n\
-         ---------------\nNo. of Routes: 2\n",
-    ),
-    (
-        Format::RouteColumns,
-        "IPv4 routes for table default/base\n\n\
-         Prefix            | Next-hop             | Interface            | Labels          | Partial Install\n---+---\n\
-         0.0.0.0/32           Drop                   Null0\n10.0.0.0/8           192.0.2.1              Ethernet1/1\n                     \
-         192.0.2.2              Ethernet1/2\n*10.1.0.0/16         Attached               Vlan7\n",
-    ),
-    (
-        Format::Routeros,
-        " 0 A S  dst-address=0.0.0.0/0 gateway=192.0.2.1 gateway-status=192.0.2.1 reachable via  ether1 distance=1 scope=30\n \
-         1   S  dst-address=10.0.0.0/8 gateway=192.0.2.9\n        gateway-status=192.0.2.9 unreachable distance=5\n",
-    ),
-];
+use super::super::{Format, ReadOptions, parse};
+use super::samples::SAMPLES;
+use super::{Account, account};
+use crate::scan;
 
 /// Returns what is told of a text and how many times, or the error.
 fn told(format: Format, text: &str) -> Result<Vec<(String, u64)>, String> {
@@ -170,7 +16,7 @@ fn told(format: Format, text: &str) -> Result<Vec<(String, u64)>, String> {
 fn a_word_that_is_not_known_is_told_wherever_it_is() {
     const WORD: &str = "frobnicate";
     let mut silent = Vec::new();
-    for (format, text) in SAMPLES {
+    for &(format, text) in SAMPLES {
         let before = told(format, text).unwrap_or_else(|error| panic!("{format}: {error}\n{text}"));
         for (number, line) in text.lines().enumerate() {
             let inner = line.len() - line.trim_start().len()..=line.trim_end().len();
@@ -211,26 +57,32 @@ fn a_word_that_is_not_known_is_told_wherever_it_is() {
 
 #[test]
 fn every_line_is_used_blank_or_told() {
-    for (format, text) in SAMPLES {
+    for &(format, text) in SAMPLES {
         let noisy = format!("{text}\nodd line\n\n{text}");
-        let options = ReadOptions::default();
-        let mut builder = Builder::new(&options, Budget { memory: u64::MAX, routes: u64::MAX });
-        let input: &mut dyn Read = &mut noisy.as_bytes();
-        let layouts::Reader::Lines(read) = layouts::of(format).reader else { panic!("{format} has lines") };
-        read(&mut Blocks::new(input, false), &options, &mut builder).unwrap();
-        let account = builder.account;
+        let found = account(format, noisy.as_bytes()).unwrap();
         let lines = scan::lines(noisy.as_bytes()).count() as u64;
-        assert_eq!(account.used + account.blank + account.told, lines, "{format}: {account:?}");
-        assert!(account.told > 0, "{format}");
+        let Account { used, blank, told, .. } = found;
+        assert_eq!(used + blank + told, lines, "{format}: {found:?}");
+        assert!(told > 0, "{format}");
     }
 }
 
 #[test]
 fn every_layout_is_recognised_and_none_is_taken_for_text() {
-    for (format, text) in SAMPLES {
+    for &(format, text) in SAMPLES {
         let loaded =
             parse(text.as_bytes(), &ReadOptions::default()).unwrap_or_else(|error| panic!("{error}\n{text}"));
         assert_eq!(loaded.format, format, "{text}");
         assert!(!loaded.tables.ipv4.is_empty() || !loaded.tables.ipv6.is_empty(), "{text}");
+    }
+}
+
+#[test]
+fn no_line_of_a_changed_text_is_lost() {
+    let mut random = fastrand::Rng::with_seed(1);
+    for _ in 0..300 {
+        let count = random.usize(1..40);
+        let bytes: Vec<u8> = std::iter::repeat_with(|| random.u8(..)).take(count).collect();
+        crate::fuzzing::router_text(&bytes);
     }
 }

@@ -23,7 +23,15 @@ pub(in super::super) struct Dialect {
 }
 
 /// The first that a text is of is its dialect.
-pub(in super::super) const DIALECTS: [Dialect; 3] = [
+pub(in super::super) const DIALECTS: [Dialect; 4] = [
+    Dialect {
+        programs: "NSX-T Edge",
+        is_of: |text| memchr::memmem::find(text, b"t0c - Tier0-Connected").is_some(),
+        codes: &[],
+        marks: &[('*', State::Used)],
+        unmarked: (State::Candidate, State::Uninstalled),
+        has_comments: false,
+    },
     Dialect {
         programs: "FRR, VyOS, EdgeOS and Quagga",
         is_of: |text| {
@@ -76,11 +84,13 @@ pub(in super::super) const DIALECTS: [Dialect; 3] = [
 ];
 
 /// The codes of where a route came from, of all dialects.
-pub(in super::super) const CODES: [&str; 73] = [
+pub(in super::super) const CODES: [&str; 96] = [
     "A", "a", "B", "C", "c", "D", "E", "F", "f", "G", "H", "I", "i", "K", "L", "l", "M", "m", "N", "n", "O",
     "o", "P", "R", "r", "S", "T", "t", "U", "V", "v", "Z", "CS", "DCE", "DH", "DP", "E1", "E2", "EX", "EV",
     "HA", "IA", "ia", "IS", "L1", "L2", "MR", "N1", "N2", "NC", "ND", "Nd", "NDp", "NDr", "NG", "Ni", "No",
-    "O3", "OE1", "OE2", "OI", "OM", "ON1", "ON2", "RC", "RL", "SG", "SH", "SP", "su", "TE", "VL", "x",
+    "O3", "OE1", "OE2", "OI", "OM", "ON1", "ON2", "RC", "RL", "SG", "SH", "SP", "su", "TE", "VL", "x", "t0c",
+    "t0s", "t0n", "t1c", "t1s", "t1n", "t1l", "t1ls", "t1d", "t1ipsec", "isr", "b", "NP", "I1", "I2", "la",
+    "lA", "lc", "LC", "ld", "lr", "ls", "SI",
 ];
 
 /// Lines that are no routes.
@@ -108,16 +118,30 @@ pub(in super::super) const HEADINGS: &Grammar = &[
         "Known via ANY , distance NUM , metric NUM , type ANY",
         "Known via ANY , distance NUM , metric NUM , type ANY area", "Tag NUM , type ANY NUM",
         "Tag NUM", "Tag NUM , type ANY", "Installed NAME NUM AGE for AGE",
+        "Known via ANY , distance NUM , metric NUM , labeled SR",
+        "Known via ANY , distance NUM , metric NUM , labeled SR , type ANY",
+        "Known via ANY , distance NUM , metric NUM , type ANY , labeled SR",
+        "Redistributing via ANY", "Redistributing via ANY NUM", "Advertised by ANY NUM",
+        "Advertised by ANY NUM route-map ANY", "Last update from ADDR AGE ago",
+        "Last update from ADDR on NAME , AGE ago", "AS Hops NUM", "Route tag NUM", "MPLS label: ANY",
+        "Nexthop in Vrf: NAME , Table: NAME , IPv4 Unicast , Table Id: ANY",
+        "Nexthop in Vrf: NAME , Table: NAME , IPv6 Unicast , Table Id: ANY",
         "Routing Descriptor Blocks", "Routing Descriptor Blocks:", "Route metric is NUM",
         "Route metric is NUM , traffic share count is NUM", "No advertising protos.",
-        "% Network not in table"]),
+        "% Network not in table", "% Subnet not in table", "% No matching routes found",
+        "Route not found", "! IP routing not enabled", "! IPv6 routing not enabled", "Timers: Uptime",
+        "WARNING: Some of the routes are not programmed in",
+        "WARNING: Some of the routes are not programmed in kernel , and they are marked with '%'.",
+        "kernel , and they are marked with '%'.", "hardware , and they are marked with '%'."]),
 ];
 
 /// The lines of next hops under `Routing entry for`.
 #[rustfmt::skip]
 pub(in super::super) const ENTRY: &Grammar = &[
     (Mark::Hop, &["ADDR , from ADDR , via NAME", "ADDR , from ADDR , AGE ago , via NAME", "ADDR , via NAME",
-        "ADDR"]),
+        "ADDR , from ADDR , AGE ago", "ADDR , from ADDR", "ADDR"]),
+    (Mark::Nothing, &[", Protected", ", BGP external", ", BGP internal", ", BGP multi path"]),
+    (Mark::Is(State::Backup), &[", Backup (ANY)", ", Backup", ", BGP backup path"]),
 ];
 
 /// What follows a prefix, and what is in the lines after it.
@@ -127,9 +151,11 @@ pub(in super::super) const GRAMMAR: &Grammar = &[
         ", [D] , connected", ", [D]", ", attached", ", directly connected", "(recursive_via_ADDR)", "(recursive_via_NAME_tunnel_ADDR)",
         "(recursive_via_ADDR_,_NAME)", "(recursive_is_directly_connected_,_NAME)", ")",
         "(vrf_NAME)", "(vrf_NAME_,_NAME)", "(nexthop_in_vrf_NAME)", "(evpn)", "(default)",
-        "segid: NUM", "tunnelid: ANY", "encap: VXLAN", "onlink", "linkdown", ", receive",
+        "(mpls)", "(mpls-vpn)", "(Asymmetric)", "segid: NUM", ", segid: NUM", ", segid NUM", "tunnelid: ANY",
+        "encap: VXLAN", ", eLB", ", pervasive", ", all-best (ANY)", "^tag NUM", ", , tag NUM", ", direct",
+        ", indirectly connected", ", supernet", ", NUM unicast next-hops", ", NUM (null) next-hops", "onlink", "linkdown", ", receive",
         ", label ANY", ", seg6local ANY", ", seg6local ANY table NUM", ", seg6local ANY nh6 ADDR", ", seg6local ANY nh4 ADDR", ", seg6 ANY", ", src ADDR", ", dst ADDR", ", tag NUM",
-        ", metric NUM", ", cost NUM", ", age NUM", ", backup ANY",
+        ", metric NUM", ", cost NUM", ", cost None", ", age NUM", ", backup ANY",
         ", Static Interface GRE tunnel index NUM", ", AGE , static", ", AGE , direct",
         ", AGE , local", ", AGE , hsrp", ", AGE , am", ", AGE , hmm", ", AGE , vrrp", ", AGE , broadcast", ", bgp-ANY , internal",
         ", bgp-ANY , external", ", bgp-ANY , discard", ", eigrp-ANY , internal",
@@ -146,8 +172,8 @@ pub(in super::super) const GRAMMAR: &Grammar = &[
     (Mark::Named("nexthop-group"), &["^via nexthop-group NAME"]),
     (Mark::UsedHop, &["^*via ADDR", "^*via NAME", "^**via ADDR"]),
     (Mark::Connected, &["^is directly connected", "^directly connected", "^is a summary"]),
-    (Mark::Nowhere("blackhole"), &["^unreachable (blackhole)", "^blackhole", "(recursive_blackhole)"]),
-    (Mark::Nowhere("unreachable"), &["^unreachable (ICMP_unreachable)", "^unreachable"]),
+    (Mark::Nowhere("blackhole"), &["^unreachable (blackhole)", "^blackhole", "^is a blackhole route", "(recursive_blackhole)"]),
+    (Mark::Nowhere("unreachable"), &["^unreachable (ICMP_unreachable)", "^unreachable", "^is a reject route"]),
     (Mark::Nowhere("prohibit"), &["^unreachable (ICMP_admin-prohibited)"]),
     (Mark::Is(State::Resolved), &["(recursive)"]),
     (Mark::Is(State::Backup), &["(!)"]),
@@ -164,7 +190,9 @@ pub(in super::super) const LEGEND: &str = "access address agent away alt admin a
     cache candidate cbf client code codes common connected control cost dagr daily default derived destination \
     dhcp diversion downloaded dynamic egp eigrp entries evpn ex ext external failure fabric fib for forwarding \
     from frr gateway id origin link local nexthop address gribi group hidden hop home host ibgp ebgp idrp igrp inactive info inside installed inter \
-    interarea interface internal intra intraarea is is-is isis kernel label leaked level level-1 level-2 lisp \
+    interarea interface internal intra intraarea is is-is isis kernel label leaked level level-1 level-2 lisp site-registrations dyn-eid destinations-summary long-lived-stale alt filtered \
+    tier0-connected tier0-static tier0-nat tier1-connected tier1-static tier1-nat tier1-lb tier1-dns \
+    tier1-ipsec forwarder snat vip inter-sr unnumbered pool \
     local martian metric mobile mpls mroute multicast nat network next nexthop nhrp nssa null odr offload \
     omp openfabric ospf ospfv3 other outside overrides override path per-user periodic pfr policy prefix \
     prefixes queued redirect registered registration rejected remnant replicated rip ripng route router routes rpl selected service set sharp stale \

@@ -255,6 +255,80 @@ fn more_of_those_that_grew_from_one() {
 }
 
 #[test]
+fn prompts_commands_and_what_programs_say_beside_routes() {
+    for prompt in [
+        "edge (root) # get router info6 routing-table",
+        "user@host:~$ show ip route",
+        "[/]",
+        "A:admin@pe2# show router \"300\" route-table 192.0.2.1",
+        "#show route table inet.3 10.0.0.4",
+        "show ip route vrf red 192.0.2.1",
+        "<HS125X>dis ip routing-table",
+        "RP/0/RSP0/CPU0:R1#show route ipv6 unicast",
+        "Load for five secs: 21%/0%; one minute: 23%; five minutes: 32%",
+        "Time source is NTP, 19:37:31.828 EST Wed Oct 16 2019",
+    ] {
+        let (routes, notes) = told(&format!("{prompt}\nS*   0.0.0.0/0 [1/0] via 192.0.2.1, eth0\n"));
+        assert_eq!(routes, ["0.0.0.0/0 192.0.2.1 dev eth0"], "{prompt}");
+        assert_eq!(notes, [""; 0], "{prompt}");
+    }
+    let nx_os = "IP Route Table for VRF \"default\"\n'*' denotes best ucast next-hop\n\nRoute not found\n\n\
+        IP Route Table for VRF \"DMZ\"\n'*' denotes best ucast next-hop\n\n\
+        10.0.0.0/8, ubest/mbest: 1/0, attached, direct, pervasive\n    \
+        *via 192.0.2.9%overlay-1, [1/0], 02w00d, static, tag 4294967294\n\
+        10.1.0.0/16, ubest/mbest: 1/0, all-best (0x63636363)\n    \
+        *via 192.0.2.8%default, [20/0], 05:09:25, bgp-3, external, tag 4, eLB, segid: 501001 (Asymmetric) tunnelid: 0x60 encap: VXLAN\n\
+        10.2.0.0/16, ubest/mbest: 1/0\n    *via 192.0.2.7%default, [200/0], 0.000000, bgp-3, internal, tag 6555 (mpls-vpn)\n\
+        , segid 50003 tunnelid: 0x28 encap: VXLAN\n";
+    let expected = ["10.0.0.0/8 192.0.2.9", "10.1.0.0/16 192.0.2.8", "10.2.0.0/16 192.0.2.7"];
+    assert_eq!(told(nx_os), (expected.map(str::to_owned).to_vec(), Vec::new()));
+    let open_switch = "Displaying ipv4 routes selected for forwarding\n\n10.0.0.0/8,  2 unicast next-hops\n        \
+        via  192.0.2.1,  [1/0],  static, vrf vrf_default\n        via  192.0.2.2,  [1/0],  static, vrf vrf_default\n\
+        10.1.0.0/16,  1 unicast next-hops\n        via  192.0.2.3,  [1/0],  static, vrf red\n";
+    let notes = [
+        "1 next hop of VRF red",
+        "1 route without a next hop",
+        "1 next hop after the first (--value next-hops keeps all)",
+    ];
+    let (routes, mut found) = told(open_switch);
+    found.sort();
+    assert_eq!(
+        (routes, found),
+        (vec!["10.0.0.0/8 192.0.2.1".to_owned()], {
+            let mut notes = notes.map(str::to_owned).to_vec();
+            notes.sort();
+            notes
+        })
+    );
+    let entry = "Routing entry for 0.0.0.0/0, supernet\n    Known via \"bgp 65161\", distance 20, metric 0, candidate default path\n    \
+        Tag 65161, type external\n    Redistributing via ospf 1\n    Last update from 192.0.2.10 2d07h ago\n    \
+        Routing Descriptor Blocks:\n    * 192.0.2.10, from 192.0.2.10, 2d07h ago\n        \
+        Route metric is 0, traffic share count is 1\n        AS Hops 9\n        Route tag 65161\n        MPLS label: none\n";
+    assert_eq!(told(entry), (vec!["0.0.0.0/0 192.0.2.10".to_owned()], Vec::new()));
+    let protected = "Routing entry for 10.0.0.0/8\n  Known via \"isis T4\", distance 115, metric 10, labeled SR\n  \
+        Routing Descriptor Blocks\n    192.0.2.6, from 192.0.2.51, via Bundle-Ether104, Protected\n      Route metric is 10\n    \
+        192.0.2.9, from 192.0.2.51, via Bundle-Ether105, Backup (Local-LFA)\n      Route metric is 20\n";
+    let expected =
+        (vec!["10.0.0.0/8 192.0.2.6 dev Bundle-Ether104".to_owned()], vec!["1 backup next hop".to_owned()]);
+    assert_eq!(told(protected), expected);
+    let nsx_t = "Flags: t0c - Tier0-Connected, t0s - Tier0-Static, b - BGP,\nt1c - Tier1-Connected, isr: Inter-SR,\n\
+        > - selected route, * - FIB route\n\nb  > * 0.0.0.0/0 [20/0] via 192.0.2.1, uplink-1, 3d00h02m\n\
+        t0s> * 10.9.0.0/16 [1/0] via 192.0.2.2, uplink-1, 3d00h02m\nb      10.9.0.0/16 [20/0] via 192.0.2.3, uplink-2, 3d00h02m\n";
+    assert_eq!(told(nsx_t).0, ["0.0.0.0/0 192.0.2.1 dev uplink-1", "10.9.0.0/16 192.0.2.2 dev uplink-1"]);
+    let gaia = "Codes: C - Connected, S - Static, B - BGP (D - Default),\n       K - Kernel Remnant, NP - NAT Pool\n\n\
+        B D         0.0.0.0/0           via 192.0.2.1, eth1, cost None, age 100\n\
+        S           10.9.0.0/16         is a blackhole route\nS           10.8.0.0/16         is a reject route\n\
+        NP          10.6.0.0/16         via 192.0.2.9, eth2, cost 0, age 12\n";
+    let expected = [
+        "0.0.0.0/0 192.0.2.1 dev eth1",
+        "10.6.0.0/16 192.0.2.9 dev eth2",
+        "10.8.0.0/16 unreachable",
+        "10.9.0.0/16 blackhole",
+    ];
+    assert_eq!(told(gaia), (expected.map(str::to_owned).to_vec(), Vec::new()));
+}
+
+#[test]
 fn what_is_not_understood_is_told() {
     let text = "Codes: C - connected, Q - quantum teleport\n\nC 10.0.0.0/8 is directly connected, a\n\
         C ?? 10.1.0.0/16 is directly connected, a\nC 10.2.0.0/16 is odd connected, a\n\
