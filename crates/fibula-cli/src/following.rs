@@ -1,10 +1,10 @@
 //! [`Following`]: tables that feeds change while addresses are looked up in them.
 
 use crate::exit::{Verdict, tell};
-use crate::feed::{Feed, Listener, PolicyName, SERVED};
+use crate::feed::{Feed, Listener, PolicyName, Routers, SERVED};
 use crate::reading::Reading;
 use anyhow::ensure;
-use fibula_io::follow::Followed;
+use fibula_io::follow::{Excess, Followed};
 use fibula_io::mrt::Event;
 use std::fs;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -26,7 +26,7 @@ impl Shared {
 }
 
 impl Listener for Shared {
-    fn event(&mut self, router: Option<&str>, event: &Event) -> anyhow::Result<Option<String>> {
+    fn event(&mut self, router: Option<&str>, event: &Event) -> anyhow::Result<Option<Excess>> {
         Ok(self.lock().play(router.unwrap_or_default(), event, |_, _| {}).err())
     }
 
@@ -67,14 +67,15 @@ impl Following {
         let (files, pipes) = feeds.split_at(feeds.iter().take_while(is_whole).count());
         let mut whole = true;
         for feed in files {
-            whole &= feed.follow(reading, PolicyName::default(), &mut shared)? == Verdict::Good;
+            whole &= feed.follow(reading, PolicyName::default(), &Routers::default(), &mut shared)?
+                == Verdict::Good;
         }
         let has_failed = Arc::new(AtomicBool::new(false));
         let beside = (pipes.to_vec(), reading.clone(), shared.clone(), Arc::clone(&has_failed));
         thread::spawn(move || {
             let (feeds, reading, mut shared, has_failed) = beside;
             for feed in &feeds {
-                match feed.follow(&reading, PolicyName::default(), &mut shared) {
+                match feed.follow(&reading, PolicyName::default(), &Routers::default(), &mut shared) {
                     Ok(Verdict::Good) => {}
                     other => {
                         has_failed.store(true, Ordering::Relaxed);

@@ -23,7 +23,13 @@ struct Service {
 
 impl Service {
     fn start(arguments: &[&str]) -> Self {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_fibula"))
+        Self::start_by("exec \"$0\" \"$@\"", arguments)
+    }
+
+    /// Starts it by a line of the shell, which has the program and its arguments.
+    fn start_by(line: &str, arguments: &[&str]) -> Self {
+        let mut child = Command::new("sh")
+            .args(["-c", line, env!("CARGO_BIN_EXE_fibula")])
             .args(["serve", "--listen", "127.0.0.1:0", "--poll", "1h"])
             .args(arguments)
             .stderr(Stdio::piped())
@@ -266,7 +272,8 @@ fn ten_thousand_connections_are_kept_and_answered() {
     let path = folder.path().join("rib.txt");
     fs::write(&path, "10.0.0.0/8 1\n").unwrap();
     let most = (count + OTHERS).to_string();
-    let service = Service::start(&["-t", path.to_str().unwrap(), "--max-connections", &most]);
+    let limits = ["--max-connections", &most, "--max-per-client", &most];
+    let service = Service::start(&[&["-t", path.to_str().unwrap()], &limits[..]].concat());
     let mut streams: Vec<TcpStream> =
         (0..count).map(|_| TcpStream::connect(&service.address).unwrap()).collect();
     // Twice on each: none was ended meanwhile.
@@ -288,6 +295,73 @@ fn ten_thousand_connections_are_kept_and_answered() {
     let peak: u64 = peak.trim().trim_end_matches(" kB").parse().unwrap();
     eprintln!("{count} connections: {peak} KiB at most");
     assert!(peak < 100_000 + count * 32, "{peak} KiB for {count} connections");
+}
+
+#[test]
+fn there_are_no_more_connections_than_files_may_be_open() {
+    const FILES: u64 = 256;
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("rib.txt");
+    fs::write(&path, "10.0.0.0/8 AS1\n").unwrap();
+    let mut service = Service::start_by(
+        &format!("ulimit -n {FILES}; exec \"$0\" \"$@\""),
+        &["-t", path.to_str().unwrap(), "--max-per-client", "1024"],
+    );
+    let mut told = String::new();
+    service.told.read_line(&mut told).unwrap();
+    assert_eq!(told, "fibula: the limit of 256 open files allows 96 connections\n");
+    let idle: Vec<TcpStream> =
+        (0..2 * FILES).map(|_| TcpStream::connect(&service.address).unwrap()).collect();
+    assert!(service.get("/healthz").starts_with(r#"{"status":"ok""#));
+    drop(idle);
+}
+
+#[test]
+fn a_router_is_charged_for_its_own_routes_and_only_some_may_connect() {
+    let arguments = ["--follow", "bmp:127.0.0.1:0", "--max-memory", "16M", "--bmp-share", "60%"];
+    let mut service = Service::start(&[&arguments[..], &["--bmp-allow", "127.0.0.0/30,::1"]].concat());
+    let mut told = String::new();
+    let mut next = |service: &mut Service| {
+        told.clear();
+        service.told.read_line(&mut told).unwrap();
+        told.clone()
+    };
+    let line = next(&mut service);
+    let address = line.trim().strip_prefix("fibula: listening at ").unwrap_or_else(|| panic!("{line}"));
+    let (stranger, router) = (from([127, 0, 0, 9], address), from([127, 0, 0, 1], address));
+    drop(stranger);
+    (&router).write_all(&monitoring()).unwrap();
+    until(&service, "/v1/lookup?table=127.0.0.1&addr=198.51.100.7", r#""next_hop":"203.0.113.1""#);
+    // Another one tells more and more routes.
+    let flood = from([127, 0, 0, 2], address);
+    let flooding = std::thread::spawn(move || {
+        for at in 0_u32.. {
+            let [_, _, high, low] = at.to_be_bytes();
+            let mut more = monitoring();
+            let end = more.len();
+            more[end - 3..].copy_from_slice(&[10 + (at >> 16) as u8, high, low]);
+            if (&flood).write_all(&more).is_err() {
+                return; // sent away
+            }
+        }
+    });
+    flooding.join().unwrap();
+    let lines: Vec<String> = std::iter::repeat_with(|| next(&mut service))
+        .take_while(|line| !line.contains("sent away"))
+        .collect();
+    assert!(lines.iter().any(|line| line.contains("127.0.0.9 is refused: --bmp-allow")), "{lines:?}");
+    until(&service, "/v1/lookup?table=127.0.0.1&addr=198.51.100.7", r#""next_hop":"203.0.113.1""#);
+    assert!(!service.get("/v1/tables").contains("127.0.0.2"));
+}
+
+/// Connects from an address of loopback.
+fn from(address: [u8; 4], to: &str) -> TcpStream {
+    use rustix::net::{AddressFamily, SocketType, bind, connect, socket};
+    use std::net::SocketAddr;
+    let socket = socket(AddressFamily::INET, SocketType::STREAM, None).unwrap();
+    bind(&socket, &SocketAddr::from((address, 0))).unwrap();
+    connect(&socket, &to.parse::<SocketAddr>().unwrap()).unwrap();
+    socket.into()
 }
 
 #[test]

@@ -5,6 +5,7 @@ use crate::table::Value;
 use crate::{Budget, Bytes};
 use fibula::{InternedTable, IpPrefix, NextHopInfo};
 use std::collections::HashMap;
+use std::fmt;
 use std::net::IpAddr;
 
 /// The present routes of several routers, each with the paths of its peers: one entry a prefix, and
@@ -17,10 +18,26 @@ pub struct Followed {
     choice: PeerChoice,
     value: Value,
     memory: u64,
+    /// The part of it that one router may take, in percent.
+    share: u8,
     is_asked: bool,
     routers: HashMap<String, Router>,
     /// The events since memory was counted.
     uncounted: u32,
+}
+
+/// A router whose routes take too much. The text says of what.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Excess {
+    /// The router, as [`Followed::play`] was given it.
+    pub router: String,
+    what: String,
+}
+
+impl fmt::Display for Excess {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.what)
+    }
 }
 
 /// What is known of a router.
@@ -46,7 +63,8 @@ impl Followed {
     pub fn new(peer: Option<&str>, value: Value, budget: Budget) -> Result<Self, String> {
         let choice = PeerChoice::parse(peer)?;
         let routers = HashMap::new();
-        Ok(Self { choice, value, memory: budget.memory, is_asked: false, routers, uncounted: 0 })
+        let memory = budget.memory;
+        Ok(Self { choice, value, memory, share: 100, is_asked: false, routers, uncounted: 0 })
     }
 
     /// Compiles the table of each router as it changes, so that addresses can be
@@ -56,17 +74,25 @@ impl Followed {
         Self { is_asked: true, ..self }
     }
 
+    /// Lets one router take this part of the memory, in percent.
+    #[must_use]
+    pub fn sharing(self, share: u8) -> Self {
+        Self { share, ..self }
+    }
+
     /// Applies an event of a router. Calls `changed` for each prefix that has another value now,
     /// with that value, or `None` if no path is left.
     ///
     /// # Errors
-    /// If all routes together take more than the budget. The event was applied.
+    /// If the routes of a router take more than its share, or all routes together more than the
+    /// budget: it names the router whose routes take most, whatever this event is of. The event was
+    /// applied.
     pub fn play(
         &mut self,
         router: &str,
         event: &Event,
         mut changed: impl FnMut(IpPrefix, Option<&NextHopInfo>),
-    ) -> Result<(), String> {
+    ) -> Result<(), Excess> {
         const COUNT_EVERY: u32 = 1024;
         if !self.routers.contains_key(router) {
             let paths = Paths::new(self.choice, self.value);
@@ -94,10 +120,26 @@ impl Followed {
             return Ok(());
         }
         self.uncounted = 0;
-        if self.bytes() > self.memory {
-            return Err(format!("the routes take more than {} of memory, the limit", Bytes(self.memory)));
+        self.excess().map_or(Ok(()), Err)
+    }
+
+    fn excess(&self) -> Option<Excess> {
+        let (mut all, mut most) = (0, None);
+        for (name, router) in &self.routers {
+            let bytes = router.bytes();
+            all += bytes;
+            most = most.max(Some((bytes, name)));
         }
-        Ok(())
+        let (most, router) = most?;
+        let (memory, share) = (Bytes(self.memory), self.share);
+        let what = if all > self.memory {
+            format!("the routes take more than {memory} of memory, the limit")
+        } else if u128::from(most) * 100 > u128::from(self.memory) * u128::from(share) {
+            format!("its routes take more than {share}% of {memory} of memory, the share of one router")
+        } else {
+            return None;
+        };
+        Some(Excess { router: router.clone(), what })
     }
 
     /// Returns the longest prefix of a router that contains an address, and the value of its best

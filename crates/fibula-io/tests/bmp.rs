@@ -367,7 +367,7 @@ mod station {
                         break;
                     }
                 }
-                Told::Refused => lines.push(format!("{name} refused")),
+                Told::Refused | Told::Unknown => lines.push(format!("{name} refused")),
             }
         }
         lines
@@ -401,7 +401,7 @@ mod station {
                 _ => {}
             }
         }
-        assert_eq!(why.unwrap(), "the routes take more than 100000 of memory, the limit");
+        assert_eq!(why.unwrap().to_string(), "the routes take more than 100000 of memory, the limit");
         assert_eq!(followed.bytes(), 0);
     }
 

@@ -97,7 +97,7 @@ fn followed(network: &Network, policy: Policy) -> Arc<Mutex<Best>> {
                     followed.forget(&router);
                     best.clear();
                 }
-                Told::Refused => {}
+                Told::Refused | Told::Unknown => {}
             }
         }
     });

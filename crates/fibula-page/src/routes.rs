@@ -38,7 +38,10 @@ impl Which {
     }
 
     /// Returns the routes. To find those of a value takes O(n), the others what they are.
-    pub(crate) fn of<'s>(&self, shown: &'s Shown) -> Box<dyn Iterator<Item = (IpPrefix, NextHop)> + 's> {
+    pub(crate) fn of<'s>(
+        &self,
+        shown: &'s Shown,
+    ) -> Box<dyn Iterator<Item = (IpPrefix, NextHop)> + Send + 's> {
         let copied = |(prefix, &next_hop): (IpPrefix, &NextHop)| (prefix, next_hop);
         match self {
             Self::All => Box::new(shown.table.iter().map(copied)),

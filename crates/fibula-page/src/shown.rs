@@ -192,7 +192,7 @@ impl Shown {
     }
 
     /// Returns the routes that are asked for, in order.
-    pub fn routes<'s>(&'s self, which: &Which) -> Box<dyn Iterator<Item = (IpPrefix, NextHop)> + 's> {
+    pub fn routes<'s>(&'s self, which: &Which) -> Box<dyn Iterator<Item = (IpPrefix, NextHop)> + Send + 's> {
         which.of(self)
     }
 

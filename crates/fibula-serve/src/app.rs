@@ -6,6 +6,7 @@ use crate::files::{Counts, Failure, Followed, Rules, Turns};
 use crate::metrics::Metrics;
 use crate::refusal::Refusal;
 use crate::served::Served;
+use crate::shares::Share;
 use crate::{Error, Settings};
 use axum::http::StatusCode;
 use fibula_access::Token;
@@ -19,7 +20,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread;
 use std::time::{Duration, Instant};
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::watch;
 
 /// How long a file waits for another one that is being read.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -35,8 +36,8 @@ pub(crate) struct App {
     pub(crate) metrics: Metrics,
     pub(crate) events: Events,
     pub(crate) pictures: Pictures,
-    /// Who walks a whole table for a question has one of these: so the others have a processor.
-    pub(crate) walks: Arc<Semaphore>,
+    /// What all clients together may do at the same time.
+    pub(crate) share: Share,
     pub(crate) started: Instant,
     /// Whether the service ends.
     pub(crate) stop: watch::Sender<bool>,
@@ -88,7 +89,7 @@ impl App {
             metrics: Metrics::default(),
             events: Events::default(),
             pictures: Pictures::default(),
-            walks: Arc::new(Semaphore::new(thread::available_parallelism().map_or(1, usize::from))),
+            share: Share::new(settings.limits.connections),
             started: Instant::now(),
             stop: watch::Sender::new(false),
             wake,
@@ -142,13 +143,14 @@ impl App {
         thread::Builder::new().name("file".into()).spawn(follow).map(drop).map_err(Error::new)
     }
 
-    /// Does something that walks a whole table, in a thread of its own, when its turn has come.
-    /// Who goes away meanwhile loses the turn.
+    /// Does something that walks a whole table, in a thread of its own, when the turn of its client
+    /// has come. Who goes away meanwhile loses the turn.
     pub(crate) async fn walk<T: Send + 'static>(
         &self,
+        client: &Share,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, Refusal> {
-        let turn = Arc::clone(&self.walks).acquire_owned().await.map_err(|_| Refusal::bug())?;
+        let turn = client.walk(&self.share).await?;
         let work = move || {
             let _turn = turn;
             work()

@@ -5,9 +5,12 @@
 //! those of values with the fields that `--value route` gives.
 
 use crate::app::App;
-use crate::channel::{Channel, PART, Parts, respond};
+use crate::channel::respond;
 use crate::refusal::Refusal;
+use crate::rows::{Frame, Listing, list};
 use crate::served::Served;
+use crate::shares::Share;
+use axum::Extension;
 use axum::extract::{Path, State};
 use axum::http::Uri;
 use axum::response::Response;
@@ -113,32 +116,31 @@ pub(crate) async fn no_routes(
 /// most.
 pub(crate) async fn routes(
     State(app): State<Arc<App>>,
+    Extension(share): Extension<Arc<Share>>,
     Path(name): Path<String>,
     uri: Uri,
 ) -> Result<Response, Refusal> {
     Query::of(uri.query(), PARAMETERS)?;
-    let served = app.named(&name)?;
+    let routes = Arc::new(Routes(app.named(&name)?));
     let limit = app.settings.limits.rows;
-    let (parts, channel) = Channel::new();
-    tokio::task::spawn_blocking(move || write(&served, limit, &parts));
-    Ok(channel.respond("application/json"))
+    let open = format!("{{\"api\":{},\"routes\":[", api());
+    let frame = Frame { open, between: ",", after_each: "", close: "]}" };
+    Ok(list(&app, &share, routes, limit, frame, "application/json"))
 }
 
-/// Writes the routes of a table.
-fn write(served: &Served, limit: usize, parts: &Parts) {
-    let mut out = format!("{{\"api\":{},\"routes\":[", api());
-    for (at, (prefix, &next_hop)) in served.table.iter().take(limit).enumerate() {
-        if at > 0 {
-            out.push(',');
-        }
-        out += &route(served, prefix, next_hop).to_string();
-        if out.len() >= PART && parts.blocking_send(Ok(std::mem::take(&mut out).into())).is_err() {
-            return;
-        }
+/// The routes of a table.
+struct Routes(Arc<Served>);
+
+impl Listing for Routes {
+    type Row = (IpPrefix, NextHop);
+
+    fn rows(&self) -> Box<dyn Iterator<Item = Self::Row> + Send + '_> {
+        Box::new(self.0.table.iter().map(|(prefix, &next_hop)| (prefix, next_hop)))
     }
-    out += "]}";
-    // Nobody may read it any more.
-    let _ = parts.blocking_send(Ok(out.into()));
+
+    fn write(&self, (prefix, next_hop): Self::Row, out: &mut Vec<u8>) {
+        out.extend_from_slice(route(&self.0, prefix, next_hop).to_string().as_bytes());
+    }
 }
 
 /// Answers `/routes/net/{prefix}`: the route of this prefix in each table, or the longest match of

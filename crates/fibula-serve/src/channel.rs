@@ -13,7 +13,7 @@ use tokio::sync::mpsc;
 pub(crate) const PART: usize = 64 << 10;
 
 /// The most parts that wait for a slow reader. A writer that has more waits.
-const PARTS: usize = 32;
+const PARTS: usize = 4;
 
 /// An answer ended before it was complete.
 #[derive(Debug, thiserror::Error)]
@@ -59,43 +59,5 @@ impl hyper::body::Body for Channel {
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Cut>>> {
         self.0.poll_recv(context).map(|part| part.map(|part| part.map(Frame::data)))
-    }
-}
-
-/// Writes rows, from a thread that may wait, as a JSON array or a line each.
-pub(crate) struct Rows {
-    parts: Parts,
-    out: Vec<u8>,
-    is_array: bool,
-    any: bool,
-}
-
-impl Rows {
-    pub(crate) fn new(parts: Parts, is_array: bool) -> Self {
-        Self { parts, out: Vec::with_capacity(PART + PART / 4), is_array, any: false }
-    }
-
-    /// Writes a row by a function. Returns `false` when nobody reads any more.
-    pub(crate) fn row(&mut self, write: impl FnOnce(&mut Vec<u8>)) -> bool {
-        if self.is_array {
-            self.out.push(if self.any { b',' } else { b'[' });
-        }
-        self.any = true;
-        write(&mut self.out);
-        self.out.push(b'\n');
-        self.out.len() < PART || self.send()
-    }
-
-    /// Sends what is left.
-    pub(crate) fn finish(mut self) {
-        if self.is_array {
-            self.out.extend_from_slice(if self.any { b"]\n" } else { b"[]\n" });
-        }
-        self.send();
-    }
-
-    fn send(&mut self) -> bool {
-        let part = std::mem::replace(&mut self.out, Vec::with_capacity(PART + PART / 4));
-        self.parts.blocking_send(Ok(part.into())).is_ok()
     }
 }

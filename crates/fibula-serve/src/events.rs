@@ -5,6 +5,8 @@ use crate::channel::Channel;
 use crate::connections::Endless;
 use crate::refusal::Refusal;
 use crate::served::Served;
+use crate::shares::Share;
+use axum::Extension;
 use axum::body::Bytes;
 use axum::extract::State;
 use axum::http::Uri;
@@ -110,8 +112,13 @@ impl Events {
 pub(crate) const PARAMETERS: &[&str] = &[];
 
 /// Answers `/v1/events`: first an event `table` for each table, then what happens.
-pub(crate) async fn events(State(app): State<Arc<App>>, uri: Uri) -> Result<Response, Refusal> {
+pub(crate) async fn events(
+    State(app): State<Arc<App>>,
+    Extension(share): Extension<Arc<Share>>,
+    uri: Uri,
+) -> Result<Response, Refusal> {
     Query::of(uri.query(), PARAMETERS)?;
+    let turn = share.stream(&app.share)?;
     let mut happened = app.events.0.subscribe();
     // Few: an event may have all of its changes.
     let (parts, channel) = Channel::of_parts(2);
@@ -124,6 +131,7 @@ pub(crate) async fn events(State(app): State<Arc<App>>, uri: Uri) -> Result<Resp
     let mut stop = app.stop.subscribe();
     drop(app);
     tokio::spawn(async move {
+        let _turn = turn;
         let mut next = Ok(Bytes::from(first));
         loop {
             let text = match next {

@@ -9,10 +9,11 @@
 //! ```
 //!
 //! The connections bound what a peer can make long: the head of a request, its body, its time, and
-//! the number of connections. Answers without a known length are written while they are sent, and
-//! the writer waits for the reader.
+//! the number of connections, of all and of each client. Answers without a known length are written
+//! while they are sent, and the writer waits for the reader, but not a thread.
 #![forbid(unsafe_code)]
 
+mod activity;
 mod app;
 mod bird;
 mod channel;
@@ -33,7 +34,9 @@ mod refusal;
 mod router;
 mod routes;
 mod rov;
+mod rows;
 mod served;
+mod shares;
 mod stream;
 
 pub use error::Error;
@@ -115,8 +118,18 @@ pub struct Limits {
     /// How long the head of a request may take to come, which is also how long a connection may be
     /// idle.
     pub head_time: Duration,
-    /// The connections at a time. One more ends the one that has been idle longest.
+    /// The connections at a time. One more ends the one that has waited longest for its client, of
+    /// the client that has most. Where none waits, it may ask for health and metrics alone.
     pub connections: usize,
+    /// The connections of one client: of an IPv4 address, or the /64 of an IPv6 address. A quarter
+    /// of its connections, and of all, may be streams of events.
+    pub per_client: usize,
+}
+
+impl Limits {
+    /// The connections that there may be for a moment beside [`connections`](Self::connections):
+    /// those that ask for health and metrics, and those that end.
+    pub const SPARE: usize = connections::RESERVE + connections::ENDING;
 }
 
 impl Default for Limits {
@@ -127,6 +140,7 @@ impl Default for Limits {
             time: Duration::from_mins(1),
             head_time: Duration::from_secs(30),
             connections: 1024,
+            per_client: 512,
         }
     }
 }
@@ -164,7 +178,7 @@ impl Server {
     /// If a file cannot be read, a name is none, or the address cannot be listened at.
     ///
     /// # Panics
-    /// Outside of a runtime of tokio.
+    /// Outside of a runtime of tokio with several threads.
     pub fn bind(settings: Settings, address: SocketAddr) -> Result<Self, Error> {
         let tls = settings.tls.as_ref().map(|(chain, key)| fibula_access::acceptor(chain, key)).transpose();
         let tls = tls.map_err(Error::new)?;

@@ -1,14 +1,18 @@
 //! `/v1/routes` and `/v1/diff`: rows about tables, written while they are sent.
 
 use crate::app::App;
-use crate::channel::{Channel, Rows};
 use crate::media::Media;
 use crate::refusal::Refusal;
+use crate::rows::{Frame, Listing, list};
+use crate::served::Served;
+use crate::shares::Share;
 use crate::stream::GENERATION;
+use axum::Extension;
 use axum::extract::State;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Uri};
 use axum::response::Response;
-use fibula_page::{Query, Which, differences};
+use fibula::{IpPrefix, NextHop};
+use fibula_page::{Difference, Query, Which, differences};
 use std::sync::Arc;
 
 /// The parameters of `/v1/routes`.
@@ -20,95 +24,96 @@ pub(crate) const DIFF: &[&str] = &["from", "to", "limit"];
 /// Says that there are more rows than the answer has.
 const TRUNCATED: HeaderName = HeaderName::from_static("fibula-truncated");
 
+/// Some routes of a table.
+struct Routes {
+    served: Arc<Served>,
+    which: Which,
+}
+
+impl Listing for Routes {
+    type Row = (IpPrefix, NextHop);
+
+    fn rows(&self) -> Box<dyn Iterator<Item = Self::Row> + Send + '_> {
+        self.served.routes(&self.which)
+    }
+
+    fn write(&self, route: Self::Row, out: &mut Vec<u8>) {
+        out.push(b'{');
+        self.served.write_route(out, Some(route));
+        out.push(b'}');
+    }
+}
+
+/// What is not the same in two tables.
+struct Differences {
+    from: Arc<Served>,
+    to: Arc<Served>,
+}
+
+impl Listing for Differences {
+    type Row = Difference;
+
+    fn rows(&self) -> Box<dyn Iterator<Item = Difference> + Send + '_> {
+        Box::new(differences(&self.from, &self.to))
+    }
+
+    fn write(&self, difference: Difference, out: &mut Vec<u8>) {
+        difference.write(out, &self.from, &self.to);
+    }
+}
+
 /// Answers `/v1/routes`.
 pub(crate) async fn routes(
     State(app): State<Arc<App>>,
+    Extension(share): Extension<Arc<Share>>,
     uri: Uri,
     headers: HeaderMap,
 ) -> Result<Response, Refusal> {
     let query = Query::of(uri.query(), ROUTES)?;
     let served = app.table(&query, "table")?;
-    let which = Which::asked(&query)?;
-    let answer = Answer::of(&app, &query, &headers)?;
-    let (limit, asked, of) = (answer.limit, which.clone(), Arc::clone(&served));
-    // To find those of a value, all routes are walked.
-    let is_truncated = app.walk(move || of.routes(&asked).nth(limit).is_some()).await?;
-    let mut response = answer.write({
-        let served = Arc::clone(&served);
-        move |limit, rows| {
-            served.routes(&which).take(limit).all(|(prefix, next_hop)| {
-                rows.row(|out| {
-                    out.push(b'{');
-                    served.write_route(out, Some((prefix, next_hop)));
-                    out.push(b'}');
-                })
-            })
-        }
-    });
-    response.headers_mut().insert(GENERATION, HeaderValue::from(served.generation));
-    if is_truncated {
-        response.headers_mut().insert(TRUNCATED, HeaderValue::from_static("true"));
-    }
-    Ok(response)
+    let generation = served.generation.to_string();
+    let listing = Routes { served, which: Which::asked(&query)? };
+    answer(&app, &share, listing, &generation, &query, &headers).await
 }
 
 /// Answers `/v1/diff`.
 pub(crate) async fn diff(
     State(app): State<Arc<App>>,
+    Extension(share): Extension<Arc<Share>>,
     uri: Uri,
     headers: HeaderMap,
 ) -> Result<Response, Refusal> {
     let query = Query::of(uri.query(), DIFF)?;
     let [from, to] = [app.named(query.needed("from")?)?, app.named(query.needed("to")?)?];
-    let answer = Answer::of(&app, &query, &headers)?;
-    let limit = answer.limit;
-    let (one, other) = (Arc::clone(&from), Arc::clone(&to));
-    // Two full tables take some 100 ms to compare.
-    let is_truncated = app.walk(move || differences(&one, &other).nth(limit).is_some()).await?;
     let generations = format!("{}, {}", from.generation, to.generation);
-    let mut response = answer.write(move |limit, rows| {
-        differences(&from, &to)
-            .take(limit)
-            .all(|difference| rows.row(|out| difference.write(out, &from, &to)))
-    });
-    response
-        .headers_mut()
-        .insert(GENERATION, HeaderValue::try_from(generations).map_err(|_| Refusal::bug())?);
+    answer(&app, &share, Differences { from, to }, &generations, &query, &headers).await
+}
+
+/// Answers with rows, as many as are asked for.
+async fn answer(
+    app: &Arc<App>,
+    share: &Arc<Share>,
+    listing: impl Listing,
+    generation: &str,
+    query: &Query<'_>,
+    headers: &HeaderMap,
+) -> Result<Response, Refusal> {
+    let media = Media::accepted(headers, &[Media::Json, Media::Ndjson], Media::Json)?;
+    let most = app.settings.limits.rows;
+    let limit = query.number("limit")?.unwrap_or(most);
+    if limit > most {
+        return Err(Refusal::bad(format_args!("limit: {limit} is more than the {most} rows of an answer")));
+    }
+    let listing = Arc::new(listing);
+    let all = Arc::clone(&listing);
+    // Two full tables take some 100 ms to compare, and to find the routes of a value, all are
+    // walked.
+    let is_truncated = app.walk(share, move || all.rows().nth(limit).is_some()).await?;
+    let mut response = list(app, share, listing, limit, Frame::of(media), media.name());
+    let headers = response.headers_mut();
+    headers.insert(GENERATION, HeaderValue::try_from(generation).map_err(|_| Refusal::bug())?);
     if is_truncated {
-        response.headers_mut().insert(TRUNCATED, HeaderValue::from_static("true"));
+        headers.insert(TRUNCATED, HeaderValue::from_static("true"));
     }
     Ok(response)
-}
-
-/// How rows are answered.
-struct Answer {
-    media: Media,
-    limit: usize,
-}
-
-impl Answer {
-    fn of(app: &App, query: &Query<'_>, headers: &HeaderMap) -> Result<Self, Refusal> {
-        let media = Media::accepted(headers, &[Media::Json, Media::Ndjson], Media::Json)?;
-        let most = app.settings.limits.rows;
-        let limit = query.number("limit")?.unwrap_or(most);
-        if limit > most {
-            return Err(Refusal::bad(format_args!(
-                "limit: {limit} is more than the {most} rows of an answer"
-            )));
-        }
-        Ok(Self { media, limit })
-    }
-
-    /// Answers by `rows`, which writes rows until it has written the limit that it is given, or one
-    /// cannot be sent. It has a thread of its own, in which it may wait for the client.
-    fn write(self, rows: impl FnOnce(usize, &mut Rows) -> bool + Send + 'static) -> Response {
-        let (parts, channel) = Channel::new();
-        tokio::task::spawn_blocking(move || {
-            let mut out = Rows::new(parts, self.media == Media::Json);
-            if rows(self.limit, &mut out) {
-                out.finish();
-            }
-        });
-        channel.respond(self.media.name())
-    }
 }

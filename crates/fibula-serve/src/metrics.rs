@@ -43,6 +43,8 @@ pub(crate) struct Metrics {
     /// Connections that were ended because there were too many, or because they took too long.
     pub(crate) displaced: Counter,
     pub(crate) overdue: Counter,
+    /// Requests that were refused because there were too many connections.
+    pub(crate) crowded: Counter,
 }
 
 /// What is counted of one path.
@@ -69,6 +71,7 @@ impl Default for Metrics {
             connections: Gauge::default(),
             displaced: Counter::default(),
             overdue: Counter::default(),
+            crowded: Counter::default(),
         }
     }
 }
@@ -102,10 +105,12 @@ fn registry(app: &App) -> Registry {
     registry.register_with_unit("request", help, Unit::Seconds, metrics.seconds.clone());
     registry.register("lookups", "Addresses and prefixes that were looked up", metrics.lookups.clone());
     registry.register("connections", "Connections at the moment", metrics.connections.clone());
-    let help = "Idle connections that were ended because there were too many";
+    let help = "Connections that waited for their client and were ended because there were too many";
     registry.register("displaced_connections", help, metrics.displaced.clone());
     let help = "Connections that were ended because a request took too long";
     registry.register("overdue_connections", help, metrics.overdue.clone());
+    let help = "Requests that were refused because there were too many connections";
+    registry.register("crowded_requests", help, metrics.crowded.clone());
     let routes = Family::<[(&str, String); 2], Gauge>::default();
     let (generations, stale, bytes) =
         (PerTable::<Gauge>::default(), PerTable::<Gauge>::default(), PerTable::<Gauge>::default());

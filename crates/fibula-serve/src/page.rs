@@ -3,12 +3,13 @@
 use crate::app::App;
 use crate::channel::respond;
 use crate::refusal::Refusal;
-use axum::Router;
+use crate::shares::Share;
 use axum::extract::State;
 use axum::http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS};
 use axum::http::{HeaderValue, Uri};
 use axum::response::Response;
 use axum::routing::get;
+use axum::{Extension, Router};
 use fibula_page::{Asked, By, FILES, Query, family};
 use std::sync::Arc;
 
@@ -49,20 +50,29 @@ fn guarded(mut response: Response) -> Response {
 }
 
 /// Answers `/v1/tile`: 256 pixels a side of a map, as PNG.
-pub(crate) async fn tile(State(app): State<Arc<App>>, uri: Uri) -> Result<Response, Refusal> {
-    let png = drawn(app, uri, TILE, |picture, query| Ok(picture.tile(query)?)).await?;
+pub(crate) async fn tile(
+    State(app): State<Arc<App>>,
+    Extension(share): Extension<Arc<Share>>,
+    uri: Uri,
+) -> Result<Response, Refusal> {
+    let png = drawn(app, &share, uri, TILE, |picture, query| Ok(picture.tile(query)?)).await?;
     Ok(respond(png, "image/png"))
 }
 
 /// Answers `/v1/legend`: what the colours of a map mean.
-pub(crate) async fn legend(State(app): State<Arc<App>>, uri: Uri) -> Result<Response, Refusal> {
-    let legend = drawn(app, uri, LEGEND, |picture, _| Ok(picture.legend().to_string())).await?;
+pub(crate) async fn legend(
+    State(app): State<Arc<App>>,
+    Extension(share): Extension<Arc<Share>>,
+    uri: Uri,
+) -> Result<Response, Refusal> {
+    let legend = drawn(app, &share, uri, LEGEND, |picture, _| Ok(picture.legend().to_string())).await?;
     Ok(respond(legend, "application/json"))
 }
 
 /// Does something with the map that a question is about, which may be made for it.
 async fn drawn<T: Send + 'static>(
     app: Arc<App>,
+    share: &Share,
     uri: Uri,
     known: &'static [&'static str],
     what: fn(&fibula_page::Picture, &Query<'_>) -> Result<T, Refusal>,
@@ -76,12 +86,16 @@ async fn drawn<T: Send + 'static>(
         let asked = Asked { shown: &shown, before: before.as_ref().map(|before| &***before), family, by };
         held.pictures.with(asked, |picture| what(picture, &query))
     };
-    app.walk(work).await?
+    app.walk(share, work).await?
 }
 
 /// Answers `/v1/figures`: lengths, nesting and values of a table.
-pub(crate) async fn figures(State(app): State<Arc<App>>, uri: Uri) -> Result<Response, Refusal> {
+pub(crate) async fn figures(
+    State(app): State<Arc<App>>,
+    Extension(share): Extension<Arc<Share>>,
+    uri: Uri,
+) -> Result<Response, Refusal> {
     let served = app.table(&Query::of(uri.query(), FIGURES)?, "table")?;
-    let figures = app.walk(move || served.figures().to_string()).await?;
+    let figures = app.walk(&share, move || served.figures().to_string()).await?;
     Ok(respond(figures, "application/json"))
 }

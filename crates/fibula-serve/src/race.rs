@@ -44,7 +44,8 @@ pub(crate) async fn engines(
     let Ok(turn) = RACE.try_acquire() else {
         return Err(Refusal::new(StatusCode::CONFLICT, "engines are being measured for somebody else"));
     };
-    let (parts, channel) = Channel::new();
+    // All events have room, so that whoever does not read keeps nobody from measuring.
+    let (parts, channel) = Channel::of_parts(ENGINES.len() + 1);
     tokio::task::spawn_blocking(move || {
         let _turn = turn;
         match family {

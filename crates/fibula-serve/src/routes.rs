@@ -65,6 +65,14 @@ pub const ROUTES: &[Route] = &[
 /// The paths that need no token: a supervisor asks them, and they tell no routes.
 const OPEN: [&str; 2] = ["/healthz", "/readyz"];
 
+/// The paths that are answered however many connections there are.
+pub(crate) const RESERVED: [&str; 3] = ["/healthz", "/readyz", "/metrics"];
+
+/// The paths that only the page asks. A browser ends the connection of a question that it takes
+/// back, so whoever sends no more has gone; others may still wait for the answer.
+pub(crate) const WITHDRAWN: [&str; 5] =
+    ["/v1/tile", "/v1/legend", "/v1/figures", "/v1/engines", "/v1/events"];
+
 /// Returns the router of all routes, and of the page.
 pub(crate) fn all(app: &Arc<App>) -> Router {
     let add = |router: Router<Arc<App>>, path: &'static str, methods: MethodRouter<Arc<App>>| {

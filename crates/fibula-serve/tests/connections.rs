@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Client, Service, Tables, fixture, resident, start, until};
+use common::{Answer, Client, Service, Tables, fixture, resident, start, until};
 use fibula_serve::{Limits, Settings};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName};
@@ -51,6 +51,97 @@ fn two_thousand_idle_connections_keep_nobody_out() {
     // One that makes room may still be ending.
     until("no more connections than the limit", || figure("fibula_serve_connections ") <= CAP);
     assert!(figure("fibula_serve_displaced_connections_total ") >= 2000 - CAP);
+}
+
+/// Connects from an address of loopback, and sends something.
+fn from(address: &str, service: &Service, bytes: &[u8]) -> TcpStream {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let socket = tokio::net::TcpSocket::new_v4().unwrap();
+    socket.set_recv_buffer_size(4096).unwrap();
+    let stream = runtime.block_on(async {
+        socket.bind(format!("{address}:0").parse().unwrap()).unwrap();
+        socket.connect(service.address).await.unwrap().into_std().unwrap()
+    });
+    stream.set_nonblocking(false).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    // It may have been ended already.
+    let _ = (&stream).write_all(bytes);
+    stream
+}
+
+/// Asks by a connection from an address of loopback. Returns the answer.
+fn asked(address: &str, service: &Service, target: &str) -> Answer {
+    let request = format!("GET {target} HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    Client::new(from(address, service, request.as_bytes())).read().unwrap()
+}
+
+#[test]
+fn one_client_takes_neither_the_share_of_another_nor_health() {
+    const EVENTS: &[u8] = b"GET /v1/events HTTP/1.1\r\nHost: a\r\n\r\n";
+    const POST: &[u8] = b"POST /v1/lookup HTTP/1.1\r\nHost: a\r\nContent-Length: 100000\r\n\r\n10.";
+    // What stalls would last longer than a test has patience.
+    let limits =
+        Limits { connections: 48, per_client: 24, time: Duration::from_mins(5), ..Limits::default() };
+    let (_tables, service) = serve(limits);
+    let mine: Vec<Client> = (0..8).map(|_| Client::new(from("127.0.0.1", &service, EVENTS))).collect();
+    let heads = mine.into_iter().map(|mut client| (client.head().unwrap().status, client));
+    let (streams, refused): (Vec<_>, Vec<_>) = heads.partition(|(status, _)| *status == 200);
+    assert_eq!((streams.len(), refused.len()), (6, 2), "a quarter of a client's connections");
+    assert!(refused.iter().all(|(status, _)| *status == 429));
+    for payload in [EVENTS, POST, b"GET /v1/lookup HTTP/1.1\r\nX: "] {
+        let taken: Vec<TcpStream> = (0..200).map(|_| from("127.0.0.2", &service, payload)).collect();
+        // The client that takes all it gets is told of its health, too.
+        for client in ["127.0.0.1", "127.0.0.2"] {
+            for target in ["/healthz", "/readyz", "/metrics"] {
+                assert_eq!(asked(client, &service, target).status, 200, "{client} {target}");
+            }
+        }
+        let answer = asked("127.0.0.1", &service, "/v1/lookup?addr=10.0.0.1");
+        assert_eq!(answer.json()[0]["next_hop"], "1");
+        // It has more than its share, and gets it when what it has begun stalls.
+        until("its oldest request is ended for a new one", || {
+            asked("127.0.0.2", &service, "/v1/lookup?addr=10.0.0.1").status == 200
+        });
+        drop(taken);
+    }
+    // What the other has begun before goes on.
+    for (_, mut stream) in streams {
+        assert!(!stream.chunk().unwrap().unwrap().is_empty());
+    }
+}
+
+#[test]
+fn slow_readers_cost_no_threads_and_keep_nobody_out() {
+    const READERS: usize = 300;
+    // More than the buffers of two sockets.
+    let routes =
+        common::lines((0..100_000).map(|at| format!("2001:db8:{:x}:{:x}::/64 AS1", at >> 16, at & 0xFFFF)));
+    let tables = Tables::of(&[("rib", &routes)]);
+    let service = start(tables.settings(&["rib"]));
+    let threads = || {
+        let status = std::fs::read_to_string("/proc/self/status").unwrap();
+        let line = status.lines().find_map(|line| line.strip_prefix("Threads:")).unwrap();
+        line.trim().parse::<usize>().unwrap()
+    };
+    assert_eq!(service.get("/v1/routes").json().as_array().unwrap().len(), 100_000);
+    let (before, memory) = (threads(), resident());
+    let request = b"GET /v1/routes HTTP/1.1\r\nHost: a\r\n\r\n";
+    let mut readers: Vec<Client> =
+        (0..READERS).map(|_| Client::new(from("127.0.0.2", &service, request))).collect();
+    for reader in &mut readers {
+        assert_eq!(reader.head().unwrap().status, 200);
+    }
+    assert_eq!(service.get("/v1/figures").status, 200);
+    // Other tests of this process have some.
+    assert!(threads() < before + READERS / 2, "{} threads, {before} before", threads());
+    let more = resident().saturating_sub(memory);
+    assert!(more < READERS * (640 << 10), "{more} bytes for {READERS} readers");
+    // Who reads at last reads all.
+    let mut body = Vec::new();
+    while let Some(part) = readers[READERS - 1].chunk().unwrap().filter(|part| !part.is_empty()) {
+        body.extend_from_slice(&part);
+    }
+    assert_eq!(serde_json::from_slice::<Vec<serde_json::Value>>(&body).unwrap().len(), 100_000);
 }
 
 #[test]

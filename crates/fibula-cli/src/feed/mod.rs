@@ -6,8 +6,10 @@ pub(crate) mod routes;
 use crate::exit::{Verdict, tell};
 use crate::reading::Reading;
 use anyhow::{Context, anyhow, bail};
-use clap::ValueEnum;
+use clap::{Args, ValueEnum};
+use fibula::IpPrefix;
 use fibula_io::blocks::{Block, Blocks};
+use fibula_io::follow::Excess;
 use fibula_io::mrt::bmp::{Policy, SESSIONS_MAX, Station, Told, View, Vrf};
 use fibula_io::mrt::{Event, Events, looks_like};
 use fibula_io::{Damage, Kind, Source, ris_live};
@@ -52,6 +54,31 @@ impl From<PolicyName> for Policy {
     }
 }
 
+/// Which routers may connect, and what they may take.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct Routers {
+    /// The routers that may connect and speak BMP: addresses or prefixes; without any, all may
+    #[arg(long, value_name = "PREFIX", value_delimiter = ',')]
+    bmp_allow: Vec<IpPrefix>,
+    /// The part of the memory that the routes of one router may take (`--max-memory`); one that
+    /// takes more is sent away. Where all together take too much, the one that takes most is
+    #[arg(long, default_value = "100%", value_name = "PERCENT", value_parser = percent)]
+    pub(crate) bmp_share: u8,
+}
+
+impl Default for Routers {
+    fn default() -> Self {
+        Self { bmp_allow: Vec::new(), bmp_share: 100 }
+    }
+}
+
+/// Reads a percentage from `0%` to `100%`.
+pub(crate) fn percent(text: &str) -> Result<u8, String> {
+    let number = text.strip_suffix('%').filter(|digits| digits.bytes().all(|byte| byte.is_ascii_digit()));
+    let number = number.and_then(|digits| digits.parse().ok()).filter(|&number| number <= 100);
+    number.ok_or_else(|| "expected a percentage from 0% to 100%".into())
+}
+
 /// Where changes come from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Feed {
@@ -86,11 +113,12 @@ impl Feed {
         &self,
         reading: &Reading,
         policy: PolicyName,
+        routers: &Routers,
         listener: &mut impl Listener,
     ) -> anyhow::Result<Verdict> {
         match self {
             Self::Input(path) => input(&Source::from(path.as_str()), reading, listener),
-            Self::Bmp(address) => station(address, policy.of(reading)?, listener),
+            Self::Bmp(address) => station(address, policy.of(reading)?, routers, listener),
             Self::Routes(_) => bail!(SERVED),
         }
     }
@@ -98,9 +126,9 @@ impl Feed {
 
 /// What is told of changes.
 pub(crate) trait Listener {
-    /// Takes an event of a router, or of a file, which has none. Returns why no other may follow,
-    /// if so.
-    fn event(&mut self, router: Option<&str>, event: &Event) -> anyhow::Result<Option<String>>;
+    /// Takes an event of a router, or of a file, which has none. Returns of which router no other
+    /// may follow, and why, if so.
+    fn event(&mut self, router: Option<&str>, event: &Event) -> anyhow::Result<Option<Excess>>;
 
     /// Keeps the routes of a router that has gone, as stale, until it has connected again and told
     /// what it has. Returns the number of its prefixes.
@@ -150,11 +178,20 @@ pub(crate) fn input(
 }
 
 /// Follows routers, until the process is ended.
-pub(crate) fn station(address: &str, view: View, listener: &mut impl Listener) -> anyhow::Result<Verdict> {
-    let station = Station::listen(address, view);
+pub(crate) fn station(
+    address: &str,
+    view: View,
+    routers: &Routers,
+    listener: &mut impl Listener,
+) -> anyhow::Result<Verdict> {
+    let allowed = routers.bmp_allow.clone();
+    let may_connect =
+        move |router: IpAddr| allowed.is_empty() || allowed.iter().any(|allowed| allowed.contains(router));
+    let station = Station::listen_to(address, view, may_connect);
     let mut station = station.with_context(|| format!("{address}: cannot listen"))?;
     tell(format_args!("listening at {}", station.address()));
     let mut refused: HashSet<IpAddr> = HashSet::new();
+    let mut unknown: HashSet<IpAddr> = HashSet::new();
     // Those that have gone the longest ago first.
     let mut gone: VecDeque<IpAddr> = VecDeque::new();
     while let Some((address, told)) = station.next() {
@@ -173,10 +210,12 @@ pub(crate) fn station(address: &str, view: View, listener: &mut impl Listener) -
                         forget_gone(listener, oldest);
                         continue;
                     }
-                    listener.forget(&router);
-                    refused.insert(address);
-                    station.close(address);
-                    tell(format_args!("router {router} is sent away: {what}"));
+                    listener.forget(&what.router);
+                    tell(format_args!("router {} is sent away: {what}", what.router));
+                    if let Ok(address) = what.router.parse() {
+                        refused.insert(address);
+                        station.close(address);
+                    }
                 }
             }
             Told::Damage(damage) => tell(format_args!("router {router}, {damage}")),
@@ -200,6 +239,12 @@ pub(crate) fn station(address: &str, view: View, listener: &mut impl Listener) -
                 }
             }
             Told::Refused => tell(format_args!("router {router} is refused: there are too many")),
+            Told::Unknown => {
+                // Whoever connects again and again is told once.
+                if unknown.len() < SESSIONS_MAX && unknown.insert(address) {
+                    tell(format_args!("router {router} is refused: --bmp-allow does not name it"));
+                }
+            }
         }
     }
     Ok(Verdict::Good)

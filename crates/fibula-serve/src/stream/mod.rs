@@ -18,9 +18,11 @@ use crate::channel::{Channel, Cut, PART, Parts};
 use crate::media::Media;
 use crate::refusal::Refusal;
 use crate::served::Served;
+use crate::shares::Share;
 use arrow::{Batches, Decoder};
 use arrow_array::Array;
 use asked::Asked;
+use axum::Extension;
 use axum::body::{Body, Bytes};
 use axum::extract::{Request, State};
 use axum::http::header::CONTENT_LENGTH;
@@ -47,7 +49,11 @@ pub(crate) const GENERATION: HeaderName = HeaderName::from_static("fibula-genera
 const PARTING: Duration = Duration::from_millis(50);
 
 /// Answers the addresses of a body, in order.
-pub(crate) async fn lookup(State(app): State<Arc<App>>, request: Request) -> Result<Response, Refusal> {
+pub(crate) async fn lookup(
+    State(app): State<Arc<App>>,
+    Extension(share): Extension<Arc<Share>>,
+    request: Request,
+) -> Result<Response, Refusal> {
     let (head, body) = request.into_parts();
     let query = Query::of(head.uri.query(), PARAMETERS)?;
     let served = app.table(&query, "table")?;
@@ -56,7 +62,7 @@ pub(crate) async fn lookup(State(app): State<Arc<App>>, request: Request) -> Res
     let media = Media::accepted(&head.headers, &offered, asked)?;
     if [asked, media].contains(&Media::Arrow) {
         let table = Arc::clone(&served);
-        app.walk(move || table.prepare()).await?;
+        app.walk(&share, move || table.prepare()).await?;
     }
     let output = Output::new(media, || Batches::new(&served, query.flag("prefix")?))?;
     let source = match asked {
@@ -76,6 +82,7 @@ pub(crate) async fn lookup(State(app): State<Arc<App>>, request: Request) -> Res
     let generation = served.generation;
     let answering = Answering {
         app,
+        share,
         served,
         output,
         parts,
@@ -149,6 +156,7 @@ enum Source {
 /// A body that is being answered.
 struct Answering {
     app: Arc<App>,
+    share: Arc<Share>,
     served: Arc<Served>,
     output: Output,
     parts: Parts,
@@ -190,7 +198,8 @@ impl Answering {
                 Err(refusal) => return Ok(Err(refusal)),
             };
             let is_last = part.is_none();
-            let answered = self.answer(source, part);
+            let turn = self.share.part(&self.app.share).await;
+            let answered = turn.and_then(|_turn| self.answer(source, part));
             if let Err(refusal) = answered {
                 return Ok(Err(refusal));
             }

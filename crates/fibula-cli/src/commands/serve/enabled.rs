@@ -4,21 +4,25 @@ use super::Arguments;
 use crate::exit::{Verdict, tell};
 use crate::feed::routes::{self, Origin};
 use crate::feed::{Feed, Listener};
-use anyhow::{anyhow, bail, ensure};
+use anyhow::{Context, anyhow, bail, ensure};
 use fibula::{IpPrefix, NextHopInfo};
-use fibula_io::follow::Followed;
+use fibula_io::follow::{Excess, Followed};
 use fibula_io::mrt::Event;
+use fibula_io::mrt::bmp::SESSIONS_MAX;
 use fibula_io::table::Value;
 use fibula_serve::{Handle, Limits, Server, Settings};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::collections::BTreeSet;
+use std::num::NonZero;
 use std::path::Path;
 use tokio::runtime::Runtime;
 use tokio::signal::unix::{SignalKind, signal};
 
 /// Serves until a signal ends it.
 pub(super) fn run(arguments: Arguments) -> anyhow::Result<Verdict> {
-    let Arguments { tables, follow, policy, listen, vrps, router, token_file, poll, reading, .. } = arguments;
+    let Arguments {
+        tables, follow, policy, routers, listen, vrps, router, token_file, poll, reading, ..
+    } = arguments;
     let mut names = BTreeSet::new();
     for (name, _) in follow.iter().filter(|(_, feed)| !matches!(feed, Feed::Bmp(_))) {
         ensure!(names.insert(name), "two feeds are called {name}");
@@ -36,6 +40,8 @@ pub(super) fn run(arguments: Arguments) -> anyhow::Result<Verdict> {
         reading.beside_feed();
     }
     reading.of_tables(tables.len())?;
+    let wanted = arguments.max_connections.get();
+    let (connections, files) = connections(wanted, &follow)?;
     let settings = Settings {
         options: reading.options(Value::NextHop, None)?,
         vrps,
@@ -48,23 +54,27 @@ pub(super) fn run(arguments: Arguments) -> anyhow::Result<Verdict> {
             rows: arguments.max_rows.get(),
             time: arguments.max_time,
             head_time: arguments.max_idle,
-            connections: arguments.max_connections.get(),
+            connections,
+            per_client: arguments.max_per_client.map_or(connections.div_ceil(2), NonZero::get),
         },
         token_file,
         tls: arguments.tls_cert.zip(arguments.tls_key),
         tell: |line| tell(line),
         ..Settings::new(tables)
     };
-    allow_connections();
     Runtime::new()?.block_on(async {
         let server = Server::bind(settings, listen)?;
         let scheme = if server.is_tls() { "https" } else { "http" };
         tell(format_args!("listening at {scheme}://{}", server.address()?));
+        if connections < wanted {
+            tell(format_args!("the limit of {files} open files allows {connections} connections"));
+        }
         signals(server.handle())?;
         for (name, feed) in follow {
             let value = reading.value.unwrap_or_default();
             let followed = Followed::new(reading.peer.as_deref(), value, reading.budget()?);
-            let followed = followed.map_err(|what| anyhow!(what))?;
+            let followed = followed.map_err(|what| anyhow!(what))?.sharing(routers.bmp_share);
+            let routers = routers.clone();
             let handle = server.handle();
             let reading = reading.clone();
             let is_endless = is_endless(&feed);
@@ -75,9 +85,12 @@ pub(super) fn run(arguments: Arguments) -> anyhow::Result<Verdict> {
                         let mut table = Table { origin, name: &name, handle: &handle };
                         routes::follow(origin, &reading, &mut table).map(|never| match never {})
                     }
-                    feed => {
-                        feed.follow(&reading, policy, &mut Fed { name: &name, followed, handle: &handle })
-                    }
+                    feed => feed.follow(
+                        &reading,
+                        policy,
+                        &routers,
+                        &mut Fed { name: &name, followed, handle: &handle },
+                    ),
                 };
                 match result {
                     Ok(_) => {
@@ -106,11 +119,22 @@ fn is_endless(feed: &Feed) -> bool {
     !Path::new(if path == "-" { "/dev/stdin" } else { path }).is_file()
 }
 
-/// Lets the process have as many connections as the system allows it: each is an open file. Where
-/// it may not, the service has those that it may have.
-fn allow_connections() {
+/// Returns how many connections there may be, `wanted` at most, and how many open files: each
+/// connection is one. Raises the limit of these as far as the process may.
+fn connections(wanted: usize, feeds: &[(String, Feed)]) -> anyhow::Result<(usize, u64)> {
+    /// Tables that are read, feeds, and the files of the runtime.
+    const OTHERS: usize = 64;
+    /// Each session of a router is two open files.
+    const STATION: usize = 2 * SESSIONS_MAX;
     let limit = getrlimit(Resource::Nofile);
     let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit });
+    let Some(limit) = getrlimit(Resource::Nofile).current else { return Ok((wanted, u64::MAX)) };
+    let stations = feeds.iter().filter(|(_, feed)| matches!(feed, Feed::Bmp(_))).count();
+    let others = OTHERS + Limits::SPARE + STATION * stations;
+    let left = usize::try_from(limit).unwrap_or(usize::MAX).checked_sub(others).filter(|&left| left > 0);
+    let left =
+        left.with_context(|| format!("the limit of {limit} open files: expected more than {others}"))?;
+    Ok((wanted.min(left), limit))
 }
 
 /// What a feed tells, as tables of the service.
@@ -122,7 +146,7 @@ struct Fed<'s> {
 }
 
 impl Listener for Fed<'_> {
-    fn event(&mut self, router: Option<&str>, event: &Event) -> anyhow::Result<Option<String>> {
+    fn event(&mut self, router: Option<&str>, event: &Event) -> anyhow::Result<Option<Excess>> {
         let table = router.unwrap_or(self.name);
         let was_stale = self.followed.is_stale(table);
         let change = |prefix, value: Option<&_>| self.handle.change(table, prefix, value);

@@ -12,7 +12,7 @@ use disabled::run;
 use enabled::run;
 
 use crate::exit::Verdict;
-use crate::feed::{Feed, PolicyName};
+use crate::feed::{Feed, PolicyName, Routers, percent};
 use crate::reading::Reading;
 use clap::Args;
 use fibula_io::Bytes;
@@ -49,6 +49,8 @@ pub(crate) struct Arguments {
     /// leaves of them, or what it sends
     #[arg(long, value_enum, default_value_t, value_name = "POLICY")]
     policy: PolicyName,
+    #[command(flatten)]
+    routers: Routers,
     /// Listen at this address; anyone who can connect to it may ask, unless there is a token
     #[arg(long, default_value = "127.0.0.1:8080", value_name = "ADDR:PORT")]
     listen: SocketAddr,
@@ -83,9 +85,14 @@ pub(crate) struct Arguments {
     /// The rows that an answer about a table may have
     #[arg(long, default_value = "100000", value_name = "COUNT")]
     max_rows: NonZero<usize>,
-    /// The connections there may be; one more ends the one that has been idle longest
+    /// The connections there may be, if the limit of open files allows so many; one more ends the
+    /// one that has waited longest for its client
     #[arg(long, default_value = "1024", value_name = "COUNT")]
     max_connections: NonZero<usize>,
+    /// The connections that one client may have, an IPv4 address or the /64 of an IPv6 address;
+    /// without it, half of all
+    #[arg(long, value_name = "COUNT")]
+    max_per_client: Option<NonZero<usize>>,
     /// How long a request may take until its answer is complete
     #[arg(long, default_value = "60s", value_name = "TIME", value_parser = duration)]
     max_time: Duration,
@@ -131,13 +138,6 @@ fn named_feed(text: &str) -> Result<(String, Feed), String> {
 fn duration(text: &str) -> Result<Duration, String> {
     let time = humantime::parse_duration(text).map_err(|error| error.to_string())?;
     if time.is_zero() { Err("expected more than no time".into()) } else { Ok(time) }
-}
-
-/// Reads a percentage from `0%` to `100%`.
-fn percent(text: &str) -> Result<u8, String> {
-    let number = text.strip_suffix('%').filter(|digits| digits.bytes().all(|byte| byte.is_ascii_digit()));
-    let number = number.and_then(|digits| digits.parse().ok()).filter(|&number| number <= 100);
-    number.ok_or_else(|| "expected a percentage from 0% to 100%".into())
 }
 
 impl Arguments {

@@ -1,7 +1,7 @@
 //! `fibula table watch`: the changes of routes, as they happen.
 
 use crate::exit::Verdict;
-use crate::feed::{self, Listener, PolicyName};
+use crate::feed::{self, Listener, PolicyName, Routers};
 use crate::operand::{Operand, check_standard_input, sources};
 use crate::output::{Format, Output, Printer};
 use crate::reading::Reading;
@@ -9,7 +9,7 @@ use anyhow::bail;
 use clap::Args;
 use fibula::{IpPrefix, Rib};
 use fibula_io::Source;
-use fibula_io::follow::Followed;
+use fibula_io::follow::{Excess, Followed};
 use fibula_io::mrt::Event;
 use serde::Serialize;
 use std::io::Write;
@@ -35,6 +35,8 @@ pub(crate) struct Arguments {
     /// Only prefixes that one of these covers: tables, files or `-`; or prefixes, addresses, ranges
     #[arg(long, value_name = "SET", num_args = 1..)]
     within: Vec<Operand>,
+    #[command(flatten)]
+    routers: Routers,
     #[command(flatten)]
     reading: Reading,
 }
@@ -65,11 +67,13 @@ impl Arguments {
         let budget = self.reading.budget()?;
         let value = self.reading.value.unwrap_or_default();
         let followed = Followed::new(self.reading.peer.as_deref(), value, budget);
-        let followed = followed.map_err(anyhow::Error::msg)?;
+        let followed = followed.map_err(anyhow::Error::msg)?.sharing(self.routers.bmp_share);
         let lines = Output::new(output.asked().or(Some(Format::JsonLine)));
         let mut watching = Watching { followed, within: self.within()?, printer: lines.printer() };
         let verdict = match (&self.bmp, &self.input) {
-            (Some(address), _) => feed::station(address, self.policy.of(&self.reading)?, &mut watching)?,
+            (Some(address), _) => {
+                feed::station(address, self.policy.of(&self.reading)?, &self.routers, &mut watching)?
+            }
             (None, Some(input)) => feed::input(&input.as_str().into(), &self.reading, &mut watching)?,
             (None, None) => bail!("expected INPUT or --bmp"),
         };
@@ -94,7 +98,7 @@ impl Arguments {
 
 impl<W: Write> Listener for Watching<W> {
     /// Prints what an event changes.
-    fn event(&mut self, router: Option<&str>, event: &Event) -> anyhow::Result<Option<String>> {
+    fn event(&mut self, router: Option<&str>, event: &Event) -> anyhow::Result<Option<Excess>> {
         let mut result = Ok(());
         let played = self.followed.play(router.unwrap_or_default(), event, |prefix, value| {
             let is_wanted = self.within.as_ref().is_none_or(|(ipv4, ipv6)| match prefix {

@@ -18,6 +18,7 @@
 //! [`PEERS_MAX`] peers; more, or a length that cannot be, ends it with an error that names the
 //! byte. A message whose content is damaged is an error, and the messages after it follow.
 
+mod patience;
 mod station;
 mod view;
 

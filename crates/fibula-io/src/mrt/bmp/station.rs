@@ -1,5 +1,6 @@
 //! [`Station`]: where routers connect to and speak BMP.
 
+use super::patience::{PATIENCE, Patient};
 use super::{Session, View};
 use crate::mrt::Event;
 use crate::{Damage, Report};
@@ -8,6 +9,7 @@ use std::io::BufReader;
 use std::net::{IpAddr, Shutdown, SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 use std::{io, thread};
 
 /// The most sessions at once.
@@ -29,6 +31,8 @@ pub enum Told {
     Ended(Report, Option<String>),
     /// It was refused: there are [`SESSIONS_MAX`].
     Refused,
+    /// It was refused: it is none that may connect.
+    Unknown,
 }
 
 /// A station that listens. Each session has a thread. A router that connects again ends its session
@@ -51,13 +55,25 @@ impl Station {
     /// # Errors
     /// If that is not possible.
     pub fn listen(address: impl ToSocketAddrs, view: impl Into<View>) -> io::Result<Self> {
+        Self::listen_to(address, view, |_| true)
+    }
+
+    /// Listens at an address, for the routers that `may_connect` accepts.
+    ///
+    /// # Errors
+    /// If that is not possible.
+    pub fn listen_to(
+        address: impl ToSocketAddrs,
+        view: impl Into<View>,
+        may_connect: impl Fn(IpAddr) -> bool + Send + 'static,
+    ) -> io::Result<Self> {
         let view = view.into();
         let listener = TcpListener::bind(address)?;
         let address = listener.local_addr()?;
         let (tell, told) = sync_channel(WAITING_MAX);
         let connections = Connections::default();
         let shared = Arc::clone(&connections);
-        thread::spawn(move || accept(&listener, &view, &tell, &shared));
+        thread::spawn(move || accept(&listener, &view, may_connect, &tell, &shared));
         Ok(Self { address, told, newest: HashMap::new(), connections })
     }
 
@@ -88,7 +104,7 @@ impl Iterator for Station {
                 Told::Began => {
                     self.newest.insert(router, number);
                 }
-                Told::Refused => {}
+                Told::Refused | Told::Unknown => {}
                 _ if self.newest.get(&router) != Some(&number) => continue,
                 Told::Ended(..) => {
                     self.newest.remove(&router);
@@ -103,6 +119,7 @@ impl Iterator for Station {
 fn accept(
     listener: &TcpListener,
     view: &View,
+    may_connect: impl Fn(IpAddr) -> bool,
     tell: &SyncSender<(IpAddr, u64, Told)>,
     connections: &Connections,
 ) {
@@ -111,6 +128,12 @@ fn accept(
         let Ok(stream) = stream else { continue };
         let (Ok(peer), Ok(copy)) = (stream.peer_addr(), stream.try_clone()) else { continue };
         let router = peer.ip().to_canonical();
+        if !may_connect(router) {
+            if tell.send((router, number, Told::Unknown)).is_err() {
+                return;
+            }
+            continue;
+        }
         let mut known = connections.lock().unwrap_or_else(PoisonError::into_inner);
         if known.len() >= SESSIONS_MAX && !known.contains_key(&router) {
             drop(known);
@@ -119,6 +142,8 @@ fn accept(
             }
             continue;
         }
+        // Without these a router that has vanished would seem to be silent for ever.
+        let _ = keep_alive(&stream);
         if let Some((_, before)) = known.insert(router, (number, copy)) {
             // Its thread then ends. If it has ended already, there is nothing to do.
             let _ = before.shutdown(Shutdown::Both);
@@ -129,6 +154,7 @@ fn accept(
         }
         let (tell, connections, view) = (tell.clone(), Arc::clone(connections), view.clone());
         thread::spawn(move || {
+            let stream = Patient::new(stream, PATIENCE);
             let mut session = Session::new(BufReader::with_capacity(1 << 16, stream), view);
             for event in &mut session {
                 let told = event.map_or_else(Told::Damage, Told::Event);
@@ -145,4 +171,19 @@ fn accept(
             let _ = tell.send((router, number, Told::Ended(session.report().clone(), name)));
         });
     }
+}
+
+/// Lets reads end after the patience, and the system ask a silent router whether it is still there.
+fn keep_alive(stream: &TcpStream) -> io::Result<()> {
+    stream.set_read_timeout(Some(PATIENCE))?;
+    #[cfg(target_os = "linux")]
+    {
+        use rustix::net::sockopt;
+        // One that does not answer for two minutes has gone.
+        sockopt::set_socket_keepalive(stream, true)?;
+        sockopt::set_tcp_keepidle(stream, Duration::from_mins(1))?;
+        sockopt::set_tcp_keepintvl(stream, Duration::from_secs(15))?;
+        sockopt::set_tcp_keepcnt(stream, 4)?;
+    }
+    Ok(())
 }
