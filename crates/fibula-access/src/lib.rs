@@ -67,7 +67,41 @@ impl Token {
     /// is right.
     #[must_use]
     pub fn is_in(&self, headers: &HeaderMap) -> bool {
-        let given = headers.get(AUTHORIZATION).and_then(|value| value.as_bytes().strip_prefix(b"Bearer "));
-        given.is_some_and(|given| given.ct_eq(&self.0).into())
+        let given =
+            headers.get(AUTHORIZATION).and_then(|value| value.as_bytes().split_at_checked(SCHEME.len()));
+        // The case of a scheme means nothing (RFC 9110 section 11.1).
+        let given = given.filter(|(scheme, _)| scheme.eq_ignore_ascii_case(SCHEME)).map(|(_, given)| given);
+        given.is_some_and(|given| given.trim_ascii_start().ct_eq(&self.0).into())
+    }
+}
+
+/// What the token comes after.
+const SCHEME: &[u8] = b"bearer ";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use http::HeaderValue;
+
+    #[test]
+    fn a_token_comes_after_bearer_in_any_case() {
+        let token = Token(b"0123456789abcdef".to_vec());
+        let is_in = |value: &'static str| {
+            token.is_in(&HeaderMap::from_iter([(AUTHORIZATION, HeaderValue::from_static(value))]))
+        };
+        for value in ["Bearer 0123456789abcdef", "bearer 0123456789abcdef", "BEARER  0123456789abcdef"] {
+            assert!(is_in(value), "{value}");
+        }
+        for value in [
+            "",
+            "Bearer",
+            "Bearer ",
+            "Basic 0123456789abcdef",
+            "bearer0123456789abcdef",
+            "Bearer 0123456789abcde",
+        ] {
+            assert!(!is_in(value), "{value}");
+        }
+        assert!(!token.is_in(&HeaderMap::new()));
     }
 }

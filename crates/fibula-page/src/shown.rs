@@ -152,6 +152,12 @@ impl Shown {
         Some(next_hop)
     }
 
+    /// Returns another number for every state of every table of this process.
+    #[must_use]
+    pub fn id(&self) -> u64 {
+        self.id
+    }
+
     /// Returns what a list of tables says of it.
     #[must_use]
     pub fn about(&self) -> Value {

@@ -3,18 +3,19 @@
 use crate::events::Events;
 use crate::feed::{Feeds, TICK};
 use crate::files::{Counts, Failure, Followed, Rules, Turns};
+use crate::host::Hosts;
 use crate::metrics::Metrics;
 use crate::refusal::Refusal;
 use crate::served::Served;
 use crate::shares::Share;
 use crate::{Error, Settings};
 use axum::http::StatusCode;
-use fibula_access::Token;
-use fibula_io::Source;
+use fibula_access::{TlsAcceptor, Token, acceptor};
 use fibula_io::rov::Vrps;
 use fibula_io::table::{ReadOptions, read};
 use fibula_page::{Pictures, Query, plain_name, shortened};
 use std::collections::BTreeMap;
+use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
@@ -32,7 +33,9 @@ pub(crate) struct App {
     pub(crate) files: Vec<(String, Followed<Served>)>,
     pub(crate) feeds: Feeds,
     pub(crate) vrps: Option<Followed<Vrps>>,
-    pub(crate) token: Option<Token>,
+    pub(crate) token: Option<Followed<Token>>,
+    pub(crate) tls: Option<Followed<TlsAcceptor>>,
+    pub(crate) hosts: Hosts,
     pub(crate) metrics: Metrics,
     pub(crate) events: Events,
     pub(crate) pictures: Pictures,
@@ -47,7 +50,7 @@ pub(crate) struct App {
 
 impl App {
     /// Reads all files, and follows each in a thread of its own as long as this is there.
-    pub(crate) fn start(settings: Settings) -> Result<Arc<Self>, Error> {
+    pub(crate) fn start(settings: Settings, address: SocketAddr) -> Result<Arc<Self>, Error> {
         let (tell, rules) = (
             settings.tell,
             Rules {
@@ -56,6 +59,7 @@ impl App {
                 turns: Arc::new(Turns::new(PATIENCE)),
             },
         );
+        let (token, tls) = (token(&settings, &rules)?, certificate(&settings, &rules)?);
         let mut files: Vec<(String, Followed<Served>)> = Vec::new();
         for (name, path) in &settings.tables {
             if name.is_empty() || plain_name(name) != *name {
@@ -68,7 +72,7 @@ impl App {
             let options = ReadOptions { regular_only: true, ..settings.options.clone() };
             let called = name.clone();
             let followed = Followed::open(path.clone(), rules.clone(), tell, move |path, generation| {
-                let source = Source::File(path.to_owned());
+                let source = fibula_io::Source::File(path.to_owned());
                 let loaded = read(&source, &options).map_err(|error| error.to_string())?;
                 let served = Served::new(&called, path, generation, loaded);
                 let (ipv4, ipv6) = (served.table.len_ipv4(), served.table.len_ipv6());
@@ -78,14 +82,19 @@ impl App {
         }
         let vrps = settings.vrps.clone();
         let vrps = vrps.map(|path| Followed::open(path, rules, tell, |path, _| payloads(path)));
-        let token = settings.token_file.as_deref().map(Token::read).transpose().map_err(Error::new)?;
-        let sources = files.len() + usize::from(vrps.is_some());
-        let (wake, woken): (Vec<_>, Vec<_>) = (0..sources).map(|_| sync_channel(1)).unzip();
+        let others =
+            [(Source::Vrps, vrps.is_some()), (Source::Token, token.is_some()), (Source::Tls, tls.is_some())];
+        let others = others.into_iter().filter_map(|(source, is_there)| is_there.then_some(source));
+        let sources: Vec<Source> = (0..files.len()).map(Source::Table).chain(others).collect();
+        let (wake, woken): (Vec<_>, Vec<_>) = sources.iter().map(|_| sync_channel(1)).unzip();
+        let is_open = address.ip().to_canonical().is_loopback() && token.is_none();
         let app = Arc::new(Self {
             vrps: vrps.transpose().map_err(Error::new)?,
             files,
             feeds: Feeds::default(),
             token,
+            tls,
+            hosts: Hosts::new(is_open, &settings.hosts),
             metrics: Metrics::default(),
             events: Events::default(),
             pictures: Pictures::default(),
@@ -95,7 +104,7 @@ impl App {
             wake,
             settings,
         });
-        for (source, woken) in woken.into_iter().enumerate() {
+        for (source, woken) in sources.into_iter().zip(woken) {
             app.follow(source, woken)?;
         }
         let fed = Arc::downgrade(&app);
@@ -118,9 +127,8 @@ impl App {
         }
     }
 
-    /// Follows one file, the payloads after the tables, in a thread of its own: one that takes long
-    /// holds up no other.
-    fn follow(self: &Arc<Self>, source: usize, woken: Receiver<()>) -> Result<(), Error> {
+    /// Follows one file in a thread of its own: one that takes long holds up no other.
+    fn follow(self: &Arc<Self>, source: Source, woken: Receiver<()>) -> Result<(), Error> {
         let (poll, followed) = (self.settings.poll, Arc::downgrade(self));
         let follow = move || {
             loop {
@@ -131,12 +139,16 @@ impl App {
                 };
                 let Some(app) = followed.upgrade() else { return };
                 let tell = app.settings.tell;
-                if let Some((_, table)) = app.files.get(source) {
-                    if let Some(old) = table.follow(asked, tell) {
-                        app.events.replaced(&old, &table.get());
+                match source {
+                    Source::Table(at) => {
+                        let (_, table) = &app.files[at];
+                        if let Some(old) = table.follow(asked, tell) {
+                            app.events.replaced(&old, &table.get());
+                        }
                     }
-                } else if let Some(vrps) = &app.vrps {
-                    vrps.follow(asked, tell);
+                    Source::Vrps => drop(app.vrps.as_ref().map(|vrps| vrps.follow(asked, tell))),
+                    Source::Token => drop(app.token.as_ref().map(|token| token.follow(asked, tell))),
+                    Source::Tls => drop(app.tls.as_ref().map(|tls| tls.follow(asked, tell))),
                 }
             }
         };
@@ -208,18 +220,51 @@ impl App {
         Ok(vrps.get())
     }
 
-    /// Returns why tables are older than their files, or not fed any more, by name. That of the
-    /// RPKI payloads is `--vrps`, which no table can have.
+    /// Returns why tables are older than their files, or not fed any more, by name. Those of other
+    /// files are options, which no table can have.
     pub(crate) fn failures(&self) -> BTreeMap<String, Failure> {
         let mut all = self.feeds.failures();
         all.extend(self.files.iter().filter_map(|(name, file)| Some((name.clone(), file.failure()?))));
         all.extend(self.vrps.iter().filter_map(|vrps| Some((VRPS.to_owned(), vrps.failure()?))));
+        all.extend(self.token.iter().filter_map(|token| Some((TOKEN.to_owned(), token.failure()?))));
+        all.extend(self.tls.iter().filter_map(|tls| Some((TLS.to_owned(), tls.failure()?))));
         all
     }
 }
 
-/// What the RPKI payloads are called beside the names of tables.
+/// What other files are called beside the names of tables.
 const VRPS: &str = "--vrps";
+const TOKEN: &str = "--token-file";
+const TLS: &str = "--tls-cert";
+
+/// A file that is followed.
+#[derive(Clone, Copy, Debug)]
+enum Source {
+    /// That of a table, by its index.
+    Table(usize),
+    Vrps,
+    Token,
+    Tls,
+}
+
+/// Reads the token. The one that was read last counts until another one is there.
+fn token(settings: &Settings, rules: &Rules) -> Result<Option<Followed<Token>>, Error> {
+    let read = |path: &Path, _| Ok((Token::read(path).map_err(|error| error.to_string())?, Counts::new()));
+    let path = settings.token_file.clone();
+    let token = path.map(|path| Followed::open(path, rules.uncounted(), settings.tell, read));
+    token.transpose().map_err(Error::new)
+}
+
+/// Reads the certificate with its key. It is shown to those who connect after it was read.
+fn certificate(settings: &Settings, rules: &Rules) -> Result<Option<Followed<TlsAcceptor>>, Error> {
+    let Some((chain, key)) = settings.tls.clone() else { return Ok(None) };
+    let of_chain = key.clone();
+    let read = move |chain: &Path, _| {
+        Ok((acceptor(chain, &of_chain).map_err(|error| error.to_string())?, Counts::new()))
+    };
+    let tls = Followed::open_both(chain, Some(key), rules.uncounted(), settings.tell, read);
+    tls.map(Some).map_err(Error::new)
+}
 
 /// Refuses to answer from a file that has held nothing so far.
 fn refuse_unread<T>(name: &str, file: &Followed<T>) -> Result<(), Refusal> {
@@ -237,7 +282,7 @@ fn names(tables: &[Arc<Served>]) -> String {
 
 /// Reads RPKI payloads.
 fn payloads(path: &Path) -> Result<(Vrps, Counts), String> {
-    let source = Source::File(path.to_owned());
+    let source = fibula_io::Source::File(path.to_owned());
     let options = ReadOptions { regular_only: true, ..ReadOptions::default() };
     let (vrps, loaded) = Vrps::read(&source, &options).map_err(|error| error.to_string())?;
     let kept = usize::try_from(loaded.report.kept).unwrap_or(usize::MAX);

@@ -119,7 +119,7 @@ struct Waiting {
 
 /// Serves connections until the service is to stop, and then until their requests are answered, but
 /// no longer than a request may take.
-pub(crate) async fn serve(app: &Arc<App>, router: Router, listener: TcpListener, tls: Option<TlsAcceptor>) {
+pub(crate) async fn serve(app: &Arc<App>, router: Router, listener: TcpListener) {
     let mut stop = app.stop.subscribe();
     let mut look = tokio::time::interval(LOOK);
     let mut connections = Connections {
@@ -141,7 +141,7 @@ pub(crate) async fn serve(app: &Arc<App>, router: Router, listener: TcpListener,
             _ = look.tick() => connections.end_overdue(),
             accepted = listener.accept(), if may_accept => {
                 if let Ok((stream, address)) = accepted {
-                    connections.begin(stream, address.ip(), &router, tls.as_ref());
+                    connections.begin(stream, address.ip(), &router);
                     continue;
                 }
                 // No file descriptor is free, or a client has gone before.
@@ -164,7 +164,7 @@ pub(crate) async fn serve(app: &Arc<App>, router: Router, listener: TcpListener,
 
 impl Connections<'_> {
     /// Begins a connection, a reserved one where there is no room for another.
-    fn begin(&mut self, stream: TcpStream, address: IpAddr, router: &Router, tls: Option<&TlsAcceptor>) {
+    fn begin(&mut self, stream: TcpStream, address: IpAddr, router: &Router) {
         let (app, limits) = (self.app, self.app.settings.limits);
         let client = client_of(address);
         let new = || Client { share: Arc::new(Share::new(limits.per_client)), connections: 0, reserved: 0 };
@@ -189,7 +189,9 @@ impl Connections<'_> {
             share: Arc::clone(&mine.share),
             is_reserved: reserved.is_some(),
         };
-        let task = self.tasks.spawn(talk.all(stream, tls.cloned()));
+        // The certificate that is there now.
+        let tls = app.tls.as_ref().map(|tls| TlsAcceptor::clone(&tls.get()));
+        let task = self.tasks.spawn(talk.all(stream, tls));
         if reserved.is_some() {
             self.reserved.push_back(task.id());
         }
@@ -366,19 +368,24 @@ impl Talk {
         request: Request<Incoming>,
     ) -> impl Future<Output = Result<Response<Sent>, Infallible>> + use<> {
         let path = request.uri().path();
-        let is_refused = self.is_reserved && !RESERVED.contains(&path);
+        let is_crowded = self.is_reserved && !RESERVED.contains(&path);
+        let is_known = self.app.hosts.has(request.uri(), request.headers());
+        let refused = if is_known { is_crowded.then(crowded) } else { Some(misdirected()) };
         let is_withdrawn = WITHDRAWN.contains(&path);
         let (mut request, busy) = self.activity.begin(request, is_withdrawn);
         request.extensions_mut().insert(Arc::clone(&self.share));
-        let answer = (!is_refused).then(|| router.call(request));
+        let answer = match refused {
+            Some(refused) => Err(refused),
+            None => Ok(router.call(request)),
+        };
         let is_reserved = self.is_reserved;
-        if is_refused {
+        if is_crowded {
             self.app.metrics.crowded.inc();
         }
         async move {
             let mut response = match answer {
-                Some(answer) => answer.await?,
-                None => crowded(),
+                Ok(answer) => answer.await?,
+                Err(refused) => refused,
             };
             if is_reserved {
                 response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
@@ -397,4 +404,11 @@ fn crowded() -> axum::response::Response {
     let mut response = Refusal::new(StatusCode::SERVICE_UNAVAILABLE, what).into_response();
     response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("1"));
     response
+}
+
+/// Refuses a name that the service does not have.
+fn misdirected() -> axum::response::Response {
+    let what = "this is no name of this service: on loopback without a token it has addresses, names without \
+                dots, and those that --host gives";
+    Refusal::new(StatusCode::MISDIRECTED_REQUEST, what).into_response()
 }

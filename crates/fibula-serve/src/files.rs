@@ -29,6 +29,9 @@ struct Mark {
     changed: (i64, i64),
 }
 
+/// What tells of several files that one is another one; of one that is not there, `None`.
+type Marks = Vec<Option<Mark>>;
+
 impl Mark {
     fn of(path: &Path) -> io::Result<Self> {
         let about = fs::metadata(path)?;
@@ -77,6 +80,11 @@ pub(crate) struct Rules {
 }
 
 impl Rules {
+    /// Returns the rules for what has nothing that is counted.
+    pub(crate) fn uncounted(&self) -> Self {
+        Self { shrink: 100, ..self.clone() }
+    }
+
     /// Refuses what lacks too much of what was there before.
     fn check(&self, path: &Path, before: &Counts, now: &Counts) -> Result<(), String> {
         let (path, shrink) = (path.display(), self.shrink);
@@ -138,6 +146,8 @@ type Read<T> = dyn Fn(&Path, u64) -> Result<(T, Counts), String> + Send + Sync;
 /// A value that is read from a file.
 pub(crate) struct Followed<T> {
     pub(crate) path: PathBuf,
+    /// Another file that is read with it, if there is one.
+    beside: Option<PathBuf>,
     rules: Rules,
     read: Box<Read<T>>,
     current: ArcSwap<T>,
@@ -147,10 +157,14 @@ pub(crate) struct Followed<T> {
     status: Mutex<Status>,
 }
 
+fn marks(path: &Path, beside: Option<&Path>) -> Marks {
+    [path].into_iter().chain(beside).map(|path| Mark::of(path).ok()).collect()
+}
+
 /// What became of the file.
 struct Status {
     /// The file as it was when it was read last, even if in vain.
-    mark: Option<Mark>,
+    marks: Marks,
     /// What the value that answers holds.
     counts: Counts,
     failure: Option<Failure>,
@@ -166,7 +180,18 @@ impl<T> Followed<T> {
         tell: Tell,
         read: impl Fn(&Path, u64) -> Result<(T, Counts), String> + Send + Sync + 'static,
     ) -> Result<Self, String> {
-        let mark = Mark::of(&path).ok();
+        Self::open_both(path, None, rules, tell, read)
+    }
+
+    /// Does the same of what is read from two files: it is read again when one of them is replaced.
+    pub(crate) fn open_both(
+        path: PathBuf,
+        beside: Option<PathBuf>,
+        rules: Rules,
+        tell: Tell,
+        read: impl Fn(&Path, u64) -> Result<(T, Counts), String> + Send + Sync + 'static,
+    ) -> Result<Self, String> {
+        let marks = marks(&path, beside.as_deref());
         let (first, counts) = read(&path, 1)?;
         let refused = rules.check(&path, &Counts::new(), &counts).err();
         let failure = refused.map(|what| {
@@ -175,14 +200,19 @@ impl<T> Followed<T> {
         });
         Ok(Self {
             path,
+            beside,
             rules,
             read: Box::new(read),
             current: ArcSwap::from_pointee(first),
             generation: AtomicU64::new(1),
             failures: AtomicU64::new(failure.is_some().into()),
             is_unread: AtomicBool::new(failure.is_some()),
-            status: Mutex::new(Status { mark, counts, failure, newer: None }),
+            status: Mutex::new(Status { marks, counts, failure, newer: None }),
         })
+    }
+
+    fn marks(&self) -> Marks {
+        marks(&self.path, self.beside.as_deref())
     }
 
     fn status(&self) -> MutexGuard<'_, Status> {
@@ -226,17 +256,17 @@ impl<T> Followed<T> {
     /// Reads the file again if it is another one than last time, or if `asked`. Returns what was
     /// there before, if it was replaced. Only one thread calls this.
     pub(crate) fn follow(&self, asked: bool, tell: Tell) -> Option<Arc<T>> {
-        if self.status().mark == Mark::of(&self.path).ok() && !asked {
+        if self.status().marks == self.marks() && !asked {
             return None;
         }
         let (_, since) = *self.status().newer.get_or_insert_with(|| (Instant::now(), SystemTime::now()));
         let _turn = self.rules.turns.wait();
-        let before = Mark::of(&self.path).ok();
-        self.status().mark = before;
+        let before = self.marks();
+        self.status().marks.clone_from(&before);
         let generation = self.generation() + 1;
         let read = (self.read)(&self.path, generation);
         // Written meanwhile, so maybe in parts: the next look finds another mark.
-        if read.is_ok() && Mark::of(&self.path).ok() != before {
+        if read.is_ok() && self.marks() != before {
             return None;
         }
         let mut status = self.status();

@@ -22,6 +22,7 @@ mod error;
 mod events;
 mod feed;
 mod files;
+mod host;
 mod listed;
 mod listing;
 mod lookup;
@@ -38,6 +39,7 @@ mod rows;
 mod served;
 mod shares;
 mod stream;
+mod tag;
 
 pub use error::Error;
 pub use routes::{ROUTES, Route};
@@ -45,7 +47,6 @@ pub use routes::{ROUTES, Route};
 use app::App;
 use axum::Router;
 use fibula::{IpPrefix, NextHopInfo};
-use fibula_access::TlsAcceptor;
 use fibula_io::table::ReadOptions;
 use fibula_page::plain_name;
 use std::net::SocketAddr;
@@ -82,6 +83,11 @@ pub struct Settings {
     pub token_file: Option<PathBuf>,
     /// Files with a certificate's chain and its key, in PEM.
     pub tls: Option<(PathBuf, PathBuf)>,
+    /// The origins whose pages may ask, as `https://looking.example`; `*` for all.
+    pub origins: Vec<String>,
+    /// The names that a service on loopback without a token is called by, beside addresses and
+    /// names without dots.
+    pub hosts: Vec<String>,
     /// Tells what happens, a line at a time.
     pub tell: Tell,
 }
@@ -101,6 +107,8 @@ impl Settings {
             limits: Limits::default(),
             token_file: None,
             tls: None,
+            origins: Vec::new(),
+            hosts: Vec::new(),
             tell: |_| (),
         }
     }
@@ -150,7 +158,6 @@ pub struct Server {
     app: Arc<App>,
     router: Router,
     listener: TcpListener,
-    tls: Option<TlsAcceptor>,
 }
 
 /// Asks a running service for something. It may be cloned, and used from any thread.
@@ -180,14 +187,12 @@ impl Server {
     /// # Panics
     /// Outside of a runtime of tokio with several threads.
     pub fn bind(settings: Settings, address: SocketAddr) -> Result<Self, Error> {
-        let tls = settings.tls.as_ref().map(|(chain, key)| fibula_access::acceptor(chain, key)).transpose();
-        let tls = tls.map_err(Error::new)?;
         // Before the tables are read, which may take long: a port that is taken is told at once.
         let listener = listen(address);
         let listener = listener.map_err(|error| Error::new(format_args!("{address}: {error}")))?;
-        let app = App::start(settings)?;
-        let router = routes::all(&app);
-        Ok(Self { app, router, listener, tls })
+        let app = App::start(settings, address)?;
+        let router = routes::all(&app)?;
+        Ok(Self { app, router, listener })
     }
 
     /// Returns the address that it listens at.
@@ -201,7 +206,7 @@ impl Server {
     /// Returns whether it speaks TLS.
     #[must_use]
     pub fn is_tls(&self) -> bool {
-        self.tls.is_some()
+        self.app.tls.is_some()
     }
 
     /// Returns what asks this service for something.
@@ -213,8 +218,8 @@ impl Server {
     /// Serves until [`Handle::stop`]. Requests that have begun are answered then, within the time
     /// that a request may take.
     pub async fn run(self) {
-        let Self { app, router, listener, tls } = self;
-        connections::serve(&app, router, listener, tls).await;
+        let Self { app, router, listener } = self;
+        connections::serve(&app, router, listener).await;
     }
 }
 
@@ -228,7 +233,7 @@ fn listen(address: SocketAddr) -> std::io::Result<TcpListener> {
 }
 
 impl Handle {
-    /// Reads all files again, each in the thread that follows it.
+    /// Reads all files again, the token and the certificate too, each in its own thread.
     pub fn reload(&self) {
         self.app.reload();
     }

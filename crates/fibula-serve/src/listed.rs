@@ -7,6 +7,7 @@ use crate::rows::{Frame, Listing, list};
 use crate::served::Served;
 use crate::shares::Share;
 use crate::stream::GENERATION;
+use crate::tag::Tag;
 use axum::Extension;
 use axum::extract::State;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Uri};
@@ -22,7 +23,7 @@ pub(crate) const ROUTES: &[&str] = &["table", "covered-by", "covering", "value",
 pub(crate) const DIFF: &[&str] = &["from", "to", "limit"];
 
 /// Says that there are more rows than the answer has.
-const TRUNCATED: HeaderName = HeaderName::from_static("fibula-truncated");
+pub(crate) const TRUNCATED: HeaderName = HeaderName::from_static("fibula-truncated");
 
 /// Some routes of a table.
 struct Routes {
@@ -71,9 +72,9 @@ pub(crate) async fn routes(
 ) -> Result<Response, Refusal> {
     let query = Query::of(uri.query(), ROUTES)?;
     let served = app.table(&query, "table")?;
-    let generation = served.generation.to_string();
+    let tables = [Arc::clone(&served)];
     let listing = Routes { served, which: Which::asked(&query)? };
-    answer(&app, &share, listing, &generation, &query, &headers).await
+    answer(&app, &share, listing, &tables, &query, &headers).await
 }
 
 /// Answers `/v1/diff`.
@@ -85,16 +86,16 @@ pub(crate) async fn diff(
 ) -> Result<Response, Refusal> {
     let query = Query::of(uri.query(), DIFF)?;
     let [from, to] = [app.named(query.needed("from")?)?, app.named(query.needed("to")?)?];
-    let generations = format!("{}, {}", from.generation, to.generation);
-    answer(&app, &share, Differences { from, to }, &generations, &query, &headers).await
+    let tables = [Arc::clone(&from), Arc::clone(&to)];
+    answer(&app, &share, Differences { from, to }, &tables, &query, &headers).await
 }
 
-/// Answers with rows, as many as are asked for.
+/// Answers with rows about some tables, as many as are asked for.
 async fn answer(
     app: &Arc<App>,
     share: &Arc<Share>,
     listing: impl Listing,
-    generation: &str,
+    tables: &[Arc<Served>],
     query: &Query<'_>,
     headers: &HeaderMap,
 ) -> Result<Response, Refusal> {
@@ -104,6 +105,10 @@ async fn answer(
     if limit > most {
         return Err(Refusal::bad(format_args!("limit: {limit} is more than the {most} rows of an answer")));
     }
+    let tag = Tag::of(tables, media.name());
+    if let Some(unchanged) = tag.unchanged(headers) {
+        return Ok(unchanged);
+    }
     let listing = Arc::new(listing);
     let all = Arc::clone(&listing);
     // Two full tables take some 100 ms to compare, and to find the routes of a value, all are
@@ -111,9 +116,11 @@ async fn answer(
     let is_truncated = app.walk(share, move || all.rows().nth(limit).is_some()).await?;
     let mut response = list(app, share, listing, limit, Frame::of(media), media.name());
     let headers = response.headers_mut();
-    headers.insert(GENERATION, HeaderValue::try_from(generation).map_err(|_| Refusal::bug())?);
+    let generations: Vec<String> = tables.iter().map(|served| served.generation.to_string()).collect();
+    let generations = HeaderValue::try_from(generations.join(", "));
+    headers.insert(GENERATION, generations.map_err(|_| Refusal::bug())?);
     if is_truncated {
         headers.insert(TRUNCATED, HeaderValue::from_static("true"));
     }
-    Ok(response)
+    Ok(tag.tagged(response))
 }

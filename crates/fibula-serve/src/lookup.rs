@@ -4,6 +4,7 @@ use crate::app::App;
 use crate::channel::respond;
 use crate::media::Media;
 use crate::refusal::Refusal;
+use crate::tag::Tag;
 use axum::extract::State;
 use axum::http::{HeaderMap, Uri};
 use axum::response::Response;
@@ -24,11 +25,17 @@ pub(crate) async fn lookup(
     let media = Media::accepted(&headers, &[Media::Json, Media::Ndjson], Media::Json)?;
     let addr = prefix_of("addr", query.needed("addr")?)?;
     let mut matches = Matches::new(addr, query.flag("all")?, media == Media::Json);
-    if query.get("table").is_some() {
-        matches.add(&*app.table(&query, "table")?);
-    } else {
-        app.answering()?.iter().for_each(|served| matches.add(served));
-    }
+    let tables = match query.get("table") {
+        Some(name) => vec![app.named(name)?],
+        None => app.answering()?,
+    };
     app.metrics.lookups.inc_by(1);
-    Ok(respond(matches.finish(), media.name()))
+    let tag = Tag::of(&tables, media.name());
+    if let Some(unchanged) = tag.unchanged(&headers) {
+        return Ok(unchanged);
+    }
+    for served in &tables {
+        matches.add(served);
+    }
+    Ok(tag.tagged(respond(matches.finish(), media.name())))
 }

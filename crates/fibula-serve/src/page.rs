@@ -4,9 +4,11 @@ use crate::app::App;
 use crate::channel::respond;
 use crate::refusal::Refusal;
 use crate::shares::Share;
+use crate::tag::Tag;
+use axum::body::Body;
 use axum::extract::State;
 use axum::http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS};
-use axum::http::{HeaderValue, Uri};
+use axum::http::{HeaderMap, HeaderValue, Uri};
 use axum::response::Response;
 use axum::routing::get;
 use axum::{Extension, Router};
@@ -28,12 +30,23 @@ const MODULE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/module.wasm"));
 /// Adds the files of the page. They tell nothing of the tables, so they need no token.
 pub(crate) fn files<S: Clone + Send + Sync + 'static>(router: Router<S>) -> Router<S> {
     let files = FILES.iter().fold(router, |router, file| {
-        router.route(file.path, get(|| async { guarded(respond(file.text, file.media)) }))
+        router.route(
+            file.path,
+            get(move |headers: HeaderMap| async move { kept(&headers, file.text, file.media) }),
+        )
     });
     if MODULE.is_empty() {
         return files;
     }
-    files.route("/page/module.wasm", get(|| async { guarded(respond(MODULE, "application/wasm")) }))
+    let module = |headers: HeaderMap| async move { kept(&headers, MODULE, "application/wasm") };
+    files.route("/page/module.wasm", get(module))
+}
+
+/// Answers with a file, unless the browser has it already.
+fn kept(headers: &HeaderMap, body: impl Into<Body>, media: &'static str) -> Response {
+    let tag = Tag::of(&[], media);
+    let response = tag.unchanged(headers).unwrap_or_else(|| tag.tagged(respond(body, media)));
+    guarded(response)
 }
 
 /// Adds the headers that keep others out of the page.
@@ -54,9 +67,9 @@ pub(crate) async fn tile(
     State(app): State<Arc<App>>,
     Extension(share): Extension<Arc<Share>>,
     uri: Uri,
+    headers: HeaderMap,
 ) -> Result<Response, Refusal> {
-    let png = drawn(app, &share, uri, TILE, |picture, query| Ok(picture.tile(query)?)).await?;
-    Ok(respond(png, "image/png"))
+    drawn(app, &share, uri, &headers, TILE, "image/png", |picture, query| Ok(picture.tile(query)?)).await
 }
 
 /// Answers `/v1/legend`: what the colours of a map mean.
@@ -64,29 +77,49 @@ pub(crate) async fn legend(
     State(app): State<Arc<App>>,
     Extension(share): Extension<Arc<Share>>,
     uri: Uri,
+    headers: HeaderMap,
 ) -> Result<Response, Refusal> {
-    let legend = drawn(app, &share, uri, LEGEND, |picture, _| Ok(picture.legend().to_string())).await?;
-    Ok(respond(legend, "application/json"))
+    let legend =
+        |picture: &fibula_page::Picture, _: &Query<'_>| Ok(picture.legend().to_string().into_bytes());
+    drawn(app, &share, uri, &headers, LEGEND, "application/json", legend).await
 }
 
-/// Does something with the map that a question is about, which may be made for it.
-async fn drawn<T: Send + 'static>(
+/// Answers by the map that a question is about, which may be made for it.
+async fn drawn(
     app: Arc<App>,
     share: &Share,
     uri: Uri,
+    headers: &HeaderMap,
     known: &'static [&'static str],
-    what: fn(&fibula_page::Picture, &Query<'_>) -> Result<T, Refusal>,
-) -> Result<T, Refusal> {
+    media: &'static str,
+    what: fn(&fibula_page::Picture, &Query<'_>) -> Result<Vec<u8>, Refusal>,
+) -> Result<Response, Refusal> {
+    let tables = {
+        let query = Query::of(uri.query(), known)?;
+        let shown = app.table(&query, "table")?;
+        let before = query.get("against").map(|name| app.named(name)).transpose()?;
+        family(&query)?;
+        By::asked(&query)?;
+        [shown].into_iter().chain(before).collect::<Vec<_>>()
+    };
+    // A map of a table that changes may be some seconds older than the table.
+    let tag = tables.iter().all(|served| !served.is_fed()).then(|| Tag::of(&tables, media));
+    if let Some(unchanged) = tag.as_ref().and_then(|tag| tag.unchanged(headers)) {
+        return Ok(unchanged);
+    }
     let held = Arc::clone(&app);
     let work = move || {
         let query = Query::of(uri.query(), known)?;
-        let shown = held.table(&query, "table")?;
-        let before = query.get("against").map(|name| held.named(name)).transpose()?;
-        let (family, by) = (family(&query)?, By::asked(&query)?);
-        let asked = Asked { shown: &shown, before: before.as_ref().map(|before| &***before), family, by };
+        let [shown, before @ ..] = &tables[..] else { return Err(Refusal::bug()) };
+        let before = before.first().map(|before| &***before);
+        let asked = Asked { shown, before, family: family(&query)?, by: By::asked(&query)? };
         held.pictures.with(asked, |picture| what(picture, &query))
     };
-    app.walk(share, work).await?
+    let response = respond(app.walk(share, work).await??, media);
+    Ok(match tag {
+        Some(tag) => tag.tagged(response),
+        None => response,
+    })
 }
 
 /// Answers `/v1/figures`: lengths, nesting and values of a table.
@@ -94,8 +127,14 @@ pub(crate) async fn figures(
     State(app): State<Arc<App>>,
     Extension(share): Extension<Arc<Share>>,
     uri: Uri,
+    headers: HeaderMap,
 ) -> Result<Response, Refusal> {
-    let served = app.table(&Query::of(uri.query(), FIGURES)?, "table")?;
+    let tables = [app.table(&Query::of(uri.query(), FIGURES)?, "table")?];
+    let tag = Tag::of(&tables, "json");
+    if let Some(unchanged) = tag.unchanged(&headers) {
+        return Ok(unchanged);
+    }
+    let [served] = tables;
     let figures = app.walk(&share, move || served.figures().to_string()).await?;
-    Ok(respond(figures, "application/json"))
+    Ok(tag.tagged(respond(figures, "application/json")))
 }

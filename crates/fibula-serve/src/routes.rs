@@ -1,21 +1,32 @@
 //! The routes: which path is answered by what.
 
+use crate::Error;
 use crate::app::App;
+use crate::listed::TRUNCATED;
 use crate::metrics::PerRoute;
 use crate::refusal::Refusal;
+use crate::stream::GENERATION;
 use crate::{bird, events, listed, listing, lookup, metrics, openapi, page, race, router, rov, stream};
 use axum::Router;
 use axum::extract::{Request, State};
 use axum::handler::Handler;
-use axum::http::header::{CACHE_CONTROL, WWW_AUTHENTICATE, X_CONTENT_TYPE_OPTIONS};
-use axum::http::{HeaderValue, StatusCode};
-use axum::middleware::{Next, from_fn_with_state};
+use axum::http::header::{
+    ACCEPT_ENCODING, AUTHORIZATION, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE, ETAG, IF_NONE_MATCH,
+    WWW_AUTHENTICATE, X_CONTENT_TYPE_OPTIONS,
+};
+use axum::http::{Extensions, HeaderMap, HeaderValue, Method, StatusCode, Uri, Version};
+use axum::middleware::{Next, from_fn_with_state, map_response};
 use axum::response::{IntoResponse, Response};
-use axum::routing::{MethodRouter, get};
+use axum::routing::{MethodRouter, get, post};
 use fibula_access::Token;
 use std::sync::Arc;
 use std::time::Instant;
+use tower_http::CompressionLevel;
 use tower_http::catch_panic::CatchPanicLayer;
+use tower_http::compression::CompressionLayer;
+use tower_http::compression::predicate::{Predicate as _, SizeAbove};
+use tower_http::cors::{AllowOrigin, CorsLayer};
+use tower_http::decompression::RequestDecompressionLayer;
 
 /// A path and what it takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,7 +85,7 @@ pub(crate) const WITHDRAWN: [&str; 5] =
     ["/v1/tile", "/v1/legend", "/v1/figures", "/v1/engines", "/v1/events"];
 
 /// Returns the router of all routes, and of the page.
-pub(crate) fn all(app: &Arc<App>) -> Router {
+pub(crate) fn all(app: &Arc<App>) -> Result<Router, Error> {
     let add = |router: Router<Arc<App>>, path: &'static str, methods: MethodRouter<Arc<App>>| {
         let gate =
             Gate { app: Arc::clone(app), metrics: app.metrics.route(path), is_open: OPEN.contains(&path) };
@@ -83,8 +94,9 @@ pub(crate) fn all(app: &Arc<App>) -> Router {
         });
         router.route(path, methods.layer(from_fn_with_state(Arc::new(gate), pass)))
     };
+    let bodies = post(stream::lookup).layer(RequestDecompressionLayer::new()).layer(map_response(decoded));
     let paths: [(&'static str, MethodRouter<Arc<App>>); _] = [
-        ("/v1/lookup", get(lookup::lookup).post(stream::lookup)),
+        ("/v1/lookup", get(lookup::lookup).merge(bodies)),
         ("/v1/tables", get(listing::tables)),
         ("/v1/routes", get(listed::routes)),
         ("/v1/diff", get(listed::diff)),
@@ -114,10 +126,77 @@ pub(crate) fn all(app: &Arc<App>) -> Router {
     let nowhere = Gate { app: Arc::clone(app), metrics: app.metrics.route("other"), is_open: false };
     let fallback = (|| async { Refusal::absent("nothing is at this path: see /openapi.json") })
         .layer(from_fn_with_state(Arc::new(nowhere), pass));
-    page::files(router)
+    let compression = CompressionLayer::new().quality(CompressionLevel::Fastest);
+    let worth = SizeAbove::new(LEAST_COMPRESSED).and(is_compressed);
+    let router = page::files(router)
         .fallback_service(fallback.with_state(()))
-        .layer(CatchPanicLayer::custom(panicked))
-        .with_state(Arc::clone(app))
+        .layer(compression.compress_when(worth))
+        .layer(CatchPanicLayer::custom(panicked));
+    let router = match origins(&app.settings.origins)? {
+        Some(origins) => router.layer(
+            CorsLayer::new()
+                .allow_origin(origins)
+                .allow_methods([Method::GET, Method::POST])
+                .allow_headers([AUTHORIZATION, CONTENT_TYPE, CONTENT_ENCODING, IF_NONE_MATCH])
+                .expose_headers([GENERATION, TRUNCATED, ETAG]),
+        ),
+        None => router,
+    };
+    Ok(router.with_state(Arc::clone(app)))
+}
+
+/// Says what is wrong with a body in another coding.
+async fn decoded(response: Response) -> Response {
+    if response.status() != StatusCode::UNSUPPORTED_MEDIA_TYPE
+        || response.headers().contains_key(CONTENT_TYPE)
+    {
+        return response;
+    }
+    let what = "Content-Encoding: expected gzip, zstd or identity";
+    let mut refused = Refusal::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, what).into_response();
+    refused.headers_mut().insert(ACCEPT_ENCODING, HeaderValue::from_static("gzip, zstd"));
+    refused
+}
+
+/// The least bytes of an answer that is compressed.
+const LEAST_COMPRESSED: u16 = 1 << 10;
+
+/// An answer with this extension is sent as it comes: whoever asks may wait for its beginning.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct AsItComes;
+
+/// Returns whether an answer is compressed for those who accept it: texts, and not pictures,
+/// batches and events.
+fn is_compressed(_: StatusCode, _: Version, headers: &HeaderMap, extensions: &Extensions) -> bool {
+    const TYPES: [&str; 6] = [
+        "application/json",
+        "application/x-ndjson",
+        "application/openmetrics-text",
+        "application/wasm",
+        "image/svg",
+        "text/",
+    ];
+    let kind = headers.get(CONTENT_TYPE).map_or(&b""[..], HeaderValue::as_bytes);
+    let is_text = TYPES.iter().any(|text| kind.starts_with(text.as_bytes()));
+    is_text && !kind.starts_with(b"text/event-stream") && extensions.get::<AsItComes>().is_none()
+}
+
+/// Returns the origins whose pages may ask; `None` if none but this service's own may.
+fn origins(all: &[String]) -> Result<Option<AllowOrigin>, Error> {
+    if all.is_empty() {
+        return Ok(None);
+    }
+    if all.iter().any(|origin| origin == "*") {
+        return Ok(Some(AllowOrigin::any()));
+    }
+    let wrong =
+        |origin: &str| Error::new(format_args!("{origin:?} is no origin: expected one as https://name"));
+    let read = |origin: &String| {
+        let is_one = Uri::try_from(origin)
+            .is_ok_and(|uri| uri.scheme().is_some() && uri.authority().is_some() && !origin.ends_with('/'));
+        HeaderValue::from_str(origin).ok().filter(|_| is_one).ok_or_else(|| wrong(origin))
+    };
+    Ok(Some(AllowOrigin::list(all.iter().map(read).collect::<Result<Vec<_>, _>>()?)))
 }
 
 /// What every request to a path passes.
@@ -131,7 +210,7 @@ struct Gate {
 async fn pass(State(gate): State<Arc<Gate>>, request: Request, next: Next) -> Response {
     let begin = Instant::now();
     let permitted = match &gate.app.token {
-        Some(token) if !gate.is_open => token.is_in(request.headers()),
+        Some(token) if !gate.is_open => token.get().is_in(request.headers()),
         _ => true,
     };
     let mut response = if permitted {
@@ -141,7 +220,9 @@ async fn pass(State(gate): State<Arc<Gate>>, request: Request, next: Next) -> Re
     };
     let headers = response.headers_mut();
     headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
-    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    // What has a tag is kept by whoever asked, who asks whether it is still so.
+    let kept = if headers.contains_key(ETAG) { "private, no-cache" } else { "no-store" };
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static(kept));
     if response.status() == StatusCode::UNAUTHORIZED {
         response.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
     }

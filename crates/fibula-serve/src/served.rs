@@ -66,6 +66,11 @@ impl Served {
         (self.loaded, self.values) = (SystemTime::now(), OnceLock::new());
     }
 
+    /// Returns whether a feed changes it.
+    pub(crate) fn is_fed(&self) -> bool {
+        self.is_fed
+    }
+
     /// Makes what columns need, once: it may take long.
     pub(crate) fn prepare(&self) {
         self.values();

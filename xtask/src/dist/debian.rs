@@ -64,9 +64,13 @@ impl Dist {
             write(&tree.join(path), &script)?;
         }
         let units = root().join("crates/fibula-router/systemd");
-        let unit = std::fs::read_to_string(units.join("fibula-router.service")).context("the unit")?;
-        let unit = unit.replace("/usr/local/bin/", "/usr/bin/");
-        write(&tree.join("usr/lib/systemd/system/fibula-router.service"), &unit)?;
+        for unit in ["router", "serve"] {
+            let name = format!("fibula-{unit}.service");
+            let path = root().join(format!("crates/fibula-{unit}/systemd")).join(&name);
+            let text = std::fs::read_to_string(path).with_context(|| format!("the unit {name}"))?;
+            let text = text.replace("/usr/local/bin/", "/usr/bin/");
+            write(&tree.join("usr/lib/systemd/system").join(&name), &text)?;
+        }
         let user = units.join("fibula-router.sysusers.conf");
         install(&user, &tree.join("usr/lib/sysusers.d/fibula-router.conf"), "644")?;
         let make_user = units.join("postinst");

@@ -25,7 +25,7 @@ fibula --version
 fibula lookup -t /dist/table 10.1.2.3
 man fibula | grep NAME
 bash -c '. /usr/share/bash-completion/completions/fibula && complete -p fibula'
-systemd-analyze verify fibula-router.service
+systemd-analyze verify fibula-router.service fibula-serve.service
 getent passwd fibula
 cc -o shared /dist/api.c $(pkg-config --cflags --libs fibula)
 cc -o static -static /dist/api.c $(pkg-config --static --cflags --libs fibula)

@@ -10,6 +10,9 @@ use serde_json::Value;
 /// The most bytes of a line, or of an element of an array.
 const LONGEST: usize = 64 << 10;
 
+/// What programs of Windows begin a text with: the byte order mark in UTF-8, which says nothing.
+const MARK: &[u8] = "\u{FEFF}".as_bytes();
+
 /// Where an array is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Array {
@@ -30,6 +33,8 @@ enum Array {
 pub(super) struct Input {
     media: Media,
     array: Array,
+    /// Whether the first bytes have come, which may be a byte order mark.
+    is_begun: bool,
     /// The number of the next line or element, from 1.
     number: u64,
 }
@@ -40,12 +45,21 @@ const ELEMENT: &str = r#"expected "ADDRESS" or {"addr": "ADDRESS"}"#;
 impl Input {
     /// Reads text, NDJSON or JSON.
     pub(super) fn new(media: Media) -> Self {
-        Self { media, array: Array::Before, number: 1 }
+        Self { media, array: Array::Before, is_begun: false, number: 1 }
     }
 
     /// Reads the elements that are whole in a block; all, if nothing comes after it. Returns the
     /// number of bytes that were read.
     pub(super) fn read(&mut self, block: &[u8], is_last: bool, asked: &mut Asked) -> Result<usize, Refusal> {
+        if !self.is_begun {
+            if MARK.starts_with(block) && block.len() < MARK.len() && !is_last {
+                return Ok(0);
+            }
+            self.is_begun = true;
+            if let Some(rest) = block.strip_prefix(MARK) {
+                return self.read(rest, is_last, asked).map(|read| MARK.len() + read);
+            }
+        }
         let read = if self.media == Media::Json {
             self.elements(block, is_last, asked)?
         } else {
@@ -227,6 +241,11 @@ mod tests {
         for (media, body, expected) in [
             (Media::Text, "192.0.2.1\n\n# none\n 2001:db8::1 rest\r\n10.0.0.0/8", Ok(3)),
             (Media::Text, "", Ok(0)),
+            (Media::Text, "\u{FEFF}192.0.2.1\n::1\n", Ok(2)),
+            (Media::Text, "\u{FEFF}", Ok(0)),
+            (Media::Text, "\u{FEFF}\u{FEFF}::1\n", Err("line 1: ")),
+            (Media::Json, "\u{FEFF}[\"::1\"]", Ok(1)),
+            (Media::Ndjson, "\u{FEFF}\"::1\"\n", Ok(1)),
             (Media::Text, "192.0.2.1\n192.0.2\n", Err("line 2: \"192.0.2\": ")),
             (
                 Media::Ndjson,

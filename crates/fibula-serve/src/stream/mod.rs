@@ -17,6 +17,7 @@ use crate::app::App;
 use crate::channel::{Channel, Cut, PART, Parts};
 use crate::media::Media;
 use crate::refusal::Refusal;
+use crate::routes::AsItComes;
 use crate::served::Served;
 use crate::shares::Share;
 use arrow::{Batches, Decoder};
@@ -95,6 +96,7 @@ pub(crate) async fn lookup(
     has_begun.await.unwrap_or_else(|_| Err(Refusal::bug()))?;
     let mut response = channel.respond(media.name());
     response.headers_mut().insert(GENERATION, HeaderValue::from(generation));
+    response.extensions_mut().insert(AsItComes);
     Ok(response)
 }
 

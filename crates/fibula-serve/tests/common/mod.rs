@@ -150,6 +150,9 @@ impl<S: Read + Write> Client<S> {
     /// Reads an answer.
     pub fn read(&mut self) -> io::Result<Answer> {
         let mut answer = self.head()?;
+        if answer.status == 304 {
+            return Ok(answer);
+        }
         let length = answer.header("content-length").map(|length| length.parse::<usize>().unwrap());
         if let Some(length) = length {
             answer.body.resize(length, 0);

@@ -59,6 +59,8 @@ pub(super) fn run(arguments: Arguments) -> anyhow::Result<Verdict> {
         },
         token_file,
         tls: arguments.tls_cert.zip(arguments.tls_key),
+        origins: arguments.cors,
+        hosts: arguments.host,
         tell: |line| tell(line),
         ..Settings::new(tables)
     };

@@ -69,6 +69,14 @@ pub(crate) struct Arguments {
     /// The certificate's key in PEM
     #[arg(long, value_name = "FILE", requires = "tls_cert")]
     tls_key: Option<PathBuf>,
+    /// An origin whose pages may ask, as in https://looking.example, or `*` for all; may be given
+    /// several times
+    #[arg(long, value_name = "ORIGIN")]
+    cors: Vec<String>,
+    /// A name that this service is called by, where it listens on loopback without a token: others
+    /// than addresses and names without dots are refused; may be given several times
+    #[arg(long, value_name = "NAME")]
+    host: Vec<String>,
     /// How often the files are looked at, as in 1s
     #[arg(long, default_value = "1s", value_name = "TIME", value_parser = duration)]
     poll: Duration,
