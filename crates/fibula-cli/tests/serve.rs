@@ -142,7 +142,12 @@ fn feeds_are_tables_that_change() {
         let mut router = TcpStream::connect(address).unwrap();
         router.write_all(&routes).unwrap();
         until(&service, question, route);
-        until(&service, "/healthz", r#""errors":{"mine":"#);
+        let expected = if routes.len() == monitoring().len() {
+            r#""errors":{"127.0.0.1":{"state":"loading""#
+        } else {
+            r#""errors":{"mine":"#
+        };
+        until(&service, "/healthz", expected);
         drop(router);
         until(&service, "/healthz", r#""errors":{"127.0.0.1":{"state":"stale""#);
         until(&service, question, route);
@@ -191,6 +196,39 @@ fn a_pipe_that_has_ended_is_stale_and_a_file_is_not() {
     until(&service, "/healthz", r#""errors":{"ending":{"state":"stale""#);
     until(&service, "/v1/tables", r#""error":"the feed has ended""#);
     until(&service, "/v1/lookup?table=ending&addr=10.1.2.3", row);
+}
+
+#[test]
+fn a_pipe_is_opened_again_and_what_it_does_not_tell_again_is_dropped() {
+    let folder = tempfile::tempdir().unwrap();
+    let pipe = folder.path().join("pipe");
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let mut service = Service::start(&["--follow", pipe.to_str().unwrap(), "--max-stale", "3s"]);
+    let write = |text: String| {
+        // It waits until the pipe is opened again.
+        let mut writer = fs::File::options().write(true).open(&pipe).unwrap();
+        writer.write_all(text.as_bytes()).unwrap();
+        writer
+    };
+    let (one, other) = ("/v1/lookup?table=pipe&addr=10.1.2.3", "/v1/lookup?table=pipe&addr=10.9.9.9");
+    let both = message("10.0.0.0/8", Some("192.0.2.1")) + &message("10.1.0.0/16", Some("192.0.2.1"));
+    let writer = write(both);
+    until(&service, one, r#""prefix":"10.1.0.0/16","next_hop":"192.0.2.1""#);
+    until(&service, "/healthz", r#""status":"ok""#);
+    drop(writer);
+    until(&service, "/v1/tables", r#""state":"stale""#);
+    let mut told = String::new();
+    service.told.read_line(&mut told).unwrap();
+    assert_eq!(told, "fibula: pipe: the feed has ended; it is opened again in 1s\n");
+    let _writer = write(message("10.1.0.0/16", Some("192.0.2.2")));
+    until(&service, one, r#""prefix":"10.1.0.0/16","next_hop":"192.0.2.2""#);
+    // The other one is answered until it has been stale for so long.
+    until(&service, other, r#""prefix":null"#);
+    until(&service, "/healthz", r#""status":"ok""#);
+    until(&service, one, r#""prefix":"10.1.0.0/16","next_hop":"192.0.2.2""#);
+    told.clear();
+    service.told.read_line(&mut told).unwrap();
+    assert_eq!(told, "fibula: pipe: 1 prefixes were stale for 3s and are dropped\n");
 }
 
 #[test]

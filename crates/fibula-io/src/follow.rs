@@ -49,6 +49,24 @@ struct Router {
 }
 
 impl Router {
+    /// Takes the numbers of the best values in, and passes each value on.
+    fn change(
+        &mut self,
+        outcomes: Vec<(IpPrefix, Option<u32>)>,
+        mut changed: impl FnMut(IpPrefix, Option<&NextHopInfo>),
+    ) {
+        let Self { paths, best } = self;
+        for (prefix, value) in outcomes {
+            if let Some(best) = best {
+                match value {
+                    Some(value) => drop(best.insert(prefix, value)),
+                    None => drop(best.remove(prefix)),
+                }
+            }
+            changed(prefix, value.map(|value| paths.value(value)));
+        }
+    }
+
     fn bytes(&self) -> u64 {
         let best = self.best.as_ref().map_or(0, |best| best.memory().total());
         self.paths.bytes() + best as u64
@@ -91,7 +109,7 @@ impl Followed {
         &mut self,
         router: &str,
         event: &Event,
-        mut changed: impl FnMut(IpPrefix, Option<&NextHopInfo>),
+        changed: impl FnMut(IpPrefix, Option<&NextHopInfo>),
     ) -> Result<(), Excess> {
         const COUNT_EVERY: u32 = 1024;
         if !self.routers.contains_key(router) {
@@ -99,22 +117,14 @@ impl Followed {
             let best = self.is_asked.then(InternedTable::default);
             self.routers.insert(router.to_owned(), Router { paths, best });
         }
-        let Some(Router { paths, best }) = self.routers.get_mut(router) else { return Ok(()) };
+        let Some(known) = self.routers.get_mut(router) else { return Ok(()) };
         let mut outcomes = Vec::new();
-        paths.play(event, |prefix, outcome| {
+        known.paths.play(event, |prefix, outcome| {
             if outcome.is_change {
                 outcomes.push((prefix, outcome.value));
             }
         });
-        for (prefix, value) in outcomes {
-            if let Some(best) = best {
-                match value {
-                    Some(value) => drop(best.insert(prefix, value)),
-                    None => drop(best.remove(prefix)),
-                }
-            }
-            changed(prefix, value.map(|value| paths.value(value)));
-        }
+        known.change(outcomes, changed);
         self.uncounted += 1;
         if self.uncounted < COUNT_EVERY {
             return Ok(());
@@ -171,6 +181,22 @@ impl Followed {
     #[must_use]
     pub fn is_stale(&self, router: &str) -> bool {
         self.routers.get(router).is_some_and(|router| router.paths.is_stale())
+    }
+
+    /// Drops the routes of a router that are still stale: whoever has not told them again is waited
+    /// for no longer. Calls `changed` as [`play`](Self::play) does. Returns whether some were.
+    pub fn expire(&mut self, router: &str, changed: impl FnMut(IpPrefix, Option<&NextHopInfo>)) -> bool {
+        let Some(known) = self.routers.get_mut(router).filter(|known| known.paths.is_stale()) else {
+            return false;
+        };
+        let mut outcomes = Vec::new();
+        known.paths.expire(&mut |prefix, outcome| {
+            if outcome.is_change {
+                outcomes.push((prefix, outcome.value));
+            }
+        });
+        known.change(outcomes, changed);
+        true
     }
 
     /// Forgets the routes of a router. Returns the number of its prefixes.

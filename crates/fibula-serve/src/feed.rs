@@ -9,7 +9,7 @@
 //! another copy is made; where readers hold several of those, changes wait for them.
 
 use crate::events::Events;
-use crate::files::Failure;
+use crate::files::{Condition, Failure};
 use crate::served::Served;
 use arc_swap::ArcSwap;
 use fibula::{IpPrefix, NextHopInfo};
@@ -148,11 +148,12 @@ impl Feeds {
         }
     }
 
-    /// Notes that a feed has ended by an error: what it fed stays as it is.
-    pub(crate) fn fail(&self, name: &str, what: String) {
+    /// Notes that what a feed has told is not what its source has: it stays as it is.
+    pub(crate) fn fail(&self, name: &str, state: Condition, what: String) {
         let mut failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
-        let since = failures.get(name).map_or_else(SystemTime::now, |before| before.since);
-        failures.insert(name.to_owned(), Failure { what, since, is_unread: false });
+        let before = failures.get(name).filter(|before| before.state == state);
+        let since = before.map_or_else(SystemTime::now, |before| before.since);
+        failures.insert(name.to_owned(), Failure { what, since, state, counts: None });
     }
 
     /// Notes that what a feed tells is what its source has again.

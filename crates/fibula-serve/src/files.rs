@@ -51,18 +51,36 @@ pub(crate) struct Failure {
     pub(crate) what: String,
     /// When the first thing went wrong after which nothing went well.
     pub(crate) since: SystemTime,
-    /// Whether there was nothing before that could answer.
-    pub(crate) is_unread: bool,
+    pub(crate) state: Condition,
+    /// How much the source had when it was refused, and how much is served, where that is known.
+    pub(crate) counts: Option<(Counts, Counts)>,
+}
+
+/// What is wrong with what is served, the worst last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Condition {
+    /// The source has not told all that it has.
+    Loading,
+    /// It is older than its source.
+    Stale,
+    /// There was nothing yet that could answer.
+    Unread,
 }
 
 impl Failure {
-    /// Returns the state of what is served, by its failure if there is one.
+    /// Returns the name of the state of what is served, by its failure if there is one.
     pub(crate) fn state(failure: Option<&Self>) -> &'static str {
-        match failure {
+        match failure.map(|failure| failure.state) {
             None => "ok",
-            Some(Self { is_unread: false, .. }) => "stale",
-            Some(Self { is_unread: true, .. }) => "unread",
+            Some(Condition::Loading) => "loading",
+            Some(Condition::Stale) => "stale",
+            Some(Condition::Unread) => "unread",
         }
+    }
+
+    /// Returns whether nothing answers.
+    pub(crate) fn is_unread(&self) -> bool {
+        self.state == Condition::Unread
     }
 }
 
@@ -167,6 +185,8 @@ struct Status {
     marks: Marks,
     /// What the value that answers holds.
     counts: Counts,
+    /// What the value before it held.
+    before: Option<Counts>,
     failure: Option<Failure>,
     /// Since when there is a file that is neither taken nor refused.
     newer: Option<(Instant, SystemTime)>,
@@ -196,7 +216,7 @@ impl<T> Followed<T> {
         let refused = rules.check(&path, &Counts::new(), &counts).err();
         let failure = refused.map(|what| {
             tell(format_args!("{what}; nothing answers until it does"));
-            Failure { what, since: SystemTime::now(), is_unread: true }
+            Failure { what, since: SystemTime::now(), state: Condition::Unread, counts: None }
         });
         Ok(Self {
             path,
@@ -207,7 +227,7 @@ impl<T> Followed<T> {
             generation: AtomicU64::new(1),
             failures: AtomicU64::new(failure.is_some().into()),
             is_unread: AtomicBool::new(failure.is_some()),
-            status: Mutex::new(Status { marks, counts, failure, newer: None }),
+            status: Mutex::new(Status { marks, counts, before: None, failure, newer: None }),
         })
     }
 
@@ -230,6 +250,11 @@ impl<T> Followed<T> {
         self.is_unread.load(Ordering::Acquire)
     }
 
+    /// Returns how much the value before this one held.
+    pub(crate) fn before(&self) -> Option<Counts> {
+        self.status().before.clone()
+    }
+
     /// Returns the number of times the file was read.
     pub(crate) fn generation(&self) -> u64 {
         self.generation.load(Ordering::Relaxed)
@@ -249,7 +274,8 @@ impl<T> Followed<T> {
         Some(Failure {
             what: format!("{path}: a newer file was not read within {time}"),
             since: status.failure.as_ref().map_or(since, |failure| failure.since),
-            is_unread: self.is_unread(),
+            state: if self.is_unread() { Condition::Unread } else { Condition::Stale },
+            counts: None,
         })
     }
 
@@ -271,8 +297,10 @@ impl<T> Followed<T> {
         }
         let mut status = self.status();
         status.newer = None;
+        let mut refused = None;
         let taken = read.and_then(|(next, counts)| {
-            self.rules.check(&self.path, &status.counts, &counts)?;
+            let checked = self.rules.check(&self.path, &status.counts, &counts);
+            checked.inspect_err(|_| refused = Some((counts.clone(), status.counts.clone())))?;
             Ok((next, counts))
         });
         match taken {
@@ -280,7 +308,8 @@ impl<T> Followed<T> {
                 let old = self.current.swap(Arc::new(next));
                 self.generation.store(generation, Ordering::Relaxed);
                 self.is_unread.store(false, Ordering::Release);
-                (status.counts, status.failure) = (counts, None);
+                status.before = Some(std::mem::replace(&mut status.counts, counts));
+                status.failure = None;
                 tell(format_args!("{}: read again, generation {generation}", self.path.display()));
                 Some(old)
             }
@@ -293,7 +322,8 @@ impl<T> Followed<T> {
                     tell(format_args!("{what}; generation {} still answers", self.generation()));
                 }
                 let since = status.failure.as_ref().map_or(since, |failure| failure.since);
-                status.failure = Some(Failure { what, since, is_unread });
+                let state = if is_unread { Condition::Unread } else { Condition::Stale };
+                status.failure = Some(Failure { what, since, state, counts: refused });
                 None
             }
         }

@@ -49,6 +49,7 @@ use axum::Router;
 use fibula::{IpPrefix, NextHopInfo};
 use fibula_io::table::ReadOptions;
 use fibula_page::plain_name;
+use files::Condition;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -248,10 +249,16 @@ impl Handle {
     /// Notes that a feed has ended by an error, which `/healthz` and `/v1/tables` tell. Its table
     /// stays as it is.
     pub fn fail(&self, table: &str, what: impl std::fmt::Display) {
-        self.app.feeds.fail(&plain_name(table), what.to_string());
+        self.app.feeds.fail(&plain_name(table), Condition::Stale, what.to_string());
     }
 
-    /// Notes that what a table of a feed has is what its source has again, after
+    /// Notes that a feed has begun to tell what its source has, which `/healthz` and `/v1/tables`
+    /// tell until [`recover`](Self::recover) or [`fail`](Self::fail).
+    pub fn load(&self, table: &str, what: impl std::fmt::Display) {
+        self.app.feeds.fail(&plain_name(table), Condition::Loading, what.to_string());
+    }
+
+    /// Notes that what a table of a feed has is what its source has, after [`load`](Self::load) or
     /// [`fail`](Self::fail).
     pub fn recover(&self, table: &str) {
         self.app.feeds.recover(&plain_name(table));

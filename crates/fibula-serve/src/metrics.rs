@@ -2,6 +2,8 @@
 
 use crate::app::App;
 use crate::channel::respond;
+use crate::files::Condition;
+use crate::listing::last_good;
 use crate::refusal::Refusal;
 use axum::extract::State;
 use axum::http::{StatusCode, Uri};
@@ -114,25 +116,31 @@ fn registry(app: &App) -> Registry {
     let routes = Family::<[(&str, String); 2], Gauge>::default();
     let (generations, stale, bytes) =
         (PerTable::<Gauge>::default(), PerTable::<Gauge>::default(), PerTable::<Gauge>::default());
+    let loading = PerTable::<Gauge>::default();
     let (failures, good) = (PerTable::<Counter>::default(), PerTable::<Gauge>::default());
     let ended = app.failures();
-    for served in app.tables() {
+    for served in &app.tables() {
         let name = &served.name;
         let label = [("table", name.clone())];
         for (family, count) in [("ipv4", served.table.len_ipv4()), ("ipv6", served.table.len_ipv6())] {
             routes.get_or_create(&[("table", name.clone()), ("family", family.into())]).set(gauge(count));
         }
         generations.get_or_create(&label).set(served.generation.cast_signed());
-        stale.get_or_create(&label).set(ended.contains_key(name).into());
+        let failure = ended.get(name);
+        stale
+            .get_or_create(&label)
+            .set(failure.is_some_and(|failure| failure.state != Condition::Loading).into());
+        loading
+            .get_or_create(&label)
+            .set(failure.is_some_and(|failure| failure.state == Condition::Loading).into());
+        if let Some(time) = last_good(served, failure) {
+            let time = time.duration_since(UNIX_EPOCH).unwrap_or_default();
+            good.get_or_create(&label).set(time.as_secs().cast_signed());
+        }
         bytes.get_or_create(&label).set(gauge(served.table.memory().total()));
     }
     for (name, file) in &app.files {
-        let label = [("table", name.clone())];
-        failures.get_or_create(&label).inc_by(file.failures());
-        if !file.is_unread() {
-            let loaded = file.get().loaded.duration_since(UNIX_EPOCH).unwrap_or_default();
-            good.get_or_create(&label).set(loaded.as_secs().cast_signed());
-        }
+        failures.get_or_create(&[("table", name.clone())]).inc_by(file.failures());
     }
     registry.register("routes", "Routes of a table", routes);
     registry.register("generation", "Times that a table was read or changed", generations);
@@ -141,9 +149,10 @@ fn registry(app: &App) -> Registry {
         "Whether a table is unread, older than its file, which is refused, or not fed any more",
         stale,
     );
+    registry.register("loading", "Whether a table's feed has not told all yet", loading);
     registry.register_with_unit("table", "Memory of a table", Unit::Bytes, bytes);
     registry.register("failed_reads", "Times that a table's file was refused", failures);
-    let help = "When a table's file was read last that was taken";
+    let help = "When a table was last what its source had: of a file, when it was read";
     registry.register_with_unit("last_good_read_timestamp", help, Unit::Seconds, good);
     let uptime = ConstGauge::new(app.started.elapsed().as_secs_f64());
     registry.register_with_unit("uptime", "How long the service runs", Unit::Seconds, uptime);

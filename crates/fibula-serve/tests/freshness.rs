@@ -89,6 +89,8 @@ fn a_file_that_lost_too_much_is_refused_and_its_table_is_stale() {
         let error = &health.json()["errors"]["rib"];
         assert_eq!((&error["state"], &error["since"]), (&json!("stale"), &since));
         assert!(error["error"].as_str().unwrap().contains("holds no IPv4 routes"));
+        let counts = |ipv4, ipv6| json!({ "ipv4": ipv4, "ipv6": ipv6 });
+        assert_eq!((&error["refused"], &error["served"]), (&counts(0, 0), &counts(10, 2)));
         assert!(health.json()["errors"]["other"].is_null());
     }
     assert!(has_metric(&service, "fibula_serve_stale{table=\"rib\"} 1"));
@@ -107,6 +109,8 @@ fn a_file_that_lost_too_much_is_refused_and_its_table_is_stale() {
     is(&service, "rib", "ok", "");
     assert_eq!((next_hop(&service, "rib"), &about(&service, "rib")["generation"]), (json!("4"), &json!(2)));
     assert_eq!(service.get("/healthz").json()["status"], "ok");
+    assert_eq!(about(&service, "rib")["routes_before"], json!({ "ipv4": 10, "ipv6": 2 }));
+    assert_eq!(about(&service, "rib")["last_good"], about(&service, "rib")["loaded"]);
     assert!(has_metric(&service, "fibula_serve_failed_reads_total{table=\"rib\"} 3"));
 }
 

@@ -3,18 +3,22 @@
 use super::Arguments;
 use crate::exit::{Verdict, tell};
 use crate::feed::routes::{self, Origin};
-use crate::feed::{Feed, Listener};
+use crate::feed::{Feed, Listener, PolicyName, Routers};
+use crate::reading::Reading;
 use anyhow::{Context, anyhow, bail, ensure};
 use fibula::{IpPrefix, NextHopInfo};
 use fibula_io::follow::{Excess, Followed};
-use fibula_io::mrt::Event;
 use fibula_io::mrt::bmp::SESSIONS_MAX;
+use fibula_io::mrt::{Event, Peer, What};
 use fibula_io::table::Value;
 use fibula_serve::{Handle, Limits, Server, Settings};
+use humantime::format_duration;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::num::NonZero;
 use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 use tokio::runtime::Runtime;
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -77,35 +81,17 @@ pub(super) fn run(arguments: Arguments) -> anyhow::Result<Verdict> {
             let followed = Followed::new(reading.peer.as_deref(), value, reading.budget()?);
             let followed = followed.map_err(|what| anyhow!(what))?.sharing(routers.bmp_share);
             let routers = routers.clone();
-            let handle = server.handle();
+            let fed = Fed::new(name, followed, server.handle());
+            expire(&fed, arguments.max_stale);
             let reading = reading.clone();
-            let is_endless = is_endless(&feed);
             // It waits for its input, whatever the service does.
-            std::thread::spawn(move || {
-                let result = match feed {
-                    Feed::Routes(origin) => {
-                        let mut table = Table { origin, name: &name, handle: &handle };
-                        routes::follow(origin, &reading, &mut table).map(|never| match never {})
-                    }
-                    feed => feed.follow(
-                        &reading,
-                        policy,
-                        &routers,
-                        &mut Fed { name: &name, followed, handle: &handle },
-                    ),
-                };
-                match result {
-                    Ok(_) => {
-                        if is_endless {
-                            handle.fail(&name, "the feed has ended");
-                        }
-                        tell(format_args!("{name}: the feed has ended"));
-                    }
-                    Err(error) => {
-                        handle.fail(&name, format_args!("{error:#}"));
-                        tell(format_args!("{name}: the feed has ended: {error:#}"));
-                    }
+            std::thread::spawn(move || match feed {
+                Feed::Routes(origin) => {
+                    let mut table = Table { origin, name: &fed.name, handle: &fed.handle };
+                    let followed = routes::follow(origin, &reading, &mut table);
+                    fed.end(followed.map(|never| match never {}), None);
                 }
+                feed => follow_again(&feed, &reading, policy, &routers, fed),
             });
         }
         server.run().await;
@@ -114,11 +100,38 @@ pub(super) fn run(arguments: Arguments) -> anyhow::Result<Verdict> {
     Ok(Verdict::Good)
 }
 
-/// Returns whether more would have come after the end of a feed: of a file all has, of a pipe it
-/// has not.
-fn is_endless(feed: &Feed) -> bool {
-    let Feed::Input(path) = feed else { return true };
-    !Path::new(if path == "-" { "/dev/stdin" } else { path }).is_file()
+/// The least and the most time until a feed that has ended is opened again.
+const PAUSES: (Duration, Duration) = (Duration::from_secs(1), Duration::from_mins(1));
+
+/// Follows a feed. A pipe that has ended is opened again, ever later unless it has told something.
+fn follow_again(feed: &Feed, reading: &Reading, policy: PolicyName, routers: &Routers, mut fed: Arc<Fed>) {
+    let is_pipe = matches!(feed, Feed::Input(path) if path != "-" && !Path::new(path).is_file());
+    // Of a file all has come at its end, of standard input more would have.
+    let is_whole =
+        matches!(feed, Feed::Input(path) if !is_pipe && (path != "-" || Path::new("/dev/stdin").is_file()));
+    if is_whole {
+        fed.handle.load(&fed.name, "the file has not been read to its end");
+    }
+    let (least, most) = PAUSES;
+    let mut pause = least;
+    loop {
+        let before = fed.known().events;
+        let followed = feed.follow(reading, policy, routers, &mut fed);
+        if fed.known().events > before {
+            pause = least;
+        }
+        let again = is_pipe.then_some(pause);
+        if is_whole && followed.is_ok() {
+            fed.handle.recover(&fed.name);
+            return tell(format_args!("{}: the feed has ended", fed.name));
+        }
+        fed.end(followed.map(drop), again);
+        if again.is_none() {
+            return;
+        }
+        std::thread::sleep(pause);
+        pause = most.min(2 * pause);
+    }
 }
 
 /// Returns how many connections there may be, `wanted` at most, and how many open files: each
@@ -140,36 +153,155 @@ fn connections(wanted: usize, feeds: &[(String, Feed)]) -> anyhow::Result<(usize
 }
 
 /// What a feed tells, as tables of the service.
-struct Fed<'s> {
+struct Fed {
     /// The name of the table, unless a router tells it.
-    name: &'s str,
-    followed: Followed,
-    handle: &'s Handle,
+    name: String,
+    handle: Handle,
+    known: Mutex<Known>,
 }
 
-impl Listener for Fed<'_> {
+/// What is known of the tables of a feed.
+struct Known {
+    followed: Followed,
+    events: u64,
+    /// Whether the feed has ended, and told nothing since.
+    is_ended: bool,
+    /// Since when tables are stale.
+    stale: HashMap<String, Instant>,
+    /// The tables whose source has not told all for the first time, each with the peers that have
+    /// not said that they have (End-of-RIB).
+    loading: HashMap<String, HashSet<Peer>>,
+}
+
+impl Fed {
+    fn new(name: String, followed: Followed, handle: Handle) -> Arc<Self> {
+        let (stale, loading) = (HashMap::new(), HashMap::new());
+        Arc::new(Self {
+            name,
+            handle,
+            known: Mutex::new(Known { followed, events: 0, is_ended: false, stale, loading }),
+        })
+    }
+
+    fn known(&self) -> MutexGuard<'_, Known> {
+        // An event is applied whole, whoever panicked after it.
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Tells that the feed has ended, and when it is opened again, if it is. What it has told stays
+    /// as it is.
+    fn end(&self, followed: anyhow::Result<()>, again: Option<Duration>) {
+        let name = &self.name;
+        let again = again.map(|pause| format!("; it is opened again in {}", format_duration(pause)));
+        let again = again.unwrap_or_default();
+        match followed {
+            Ok(()) => {
+                self.handle.fail(name, "the feed has ended");
+                tell(format_args!("{name}: the feed has ended{again}"));
+            }
+            Err(error) => {
+                self.handle.fail(name, format_args!("{error:#}"));
+                tell(format_args!("{name}: the feed has ended: {error:#}{again}"));
+            }
+        }
+        let mut known = self.known();
+        known.is_ended = true;
+        if known.followed.lose(name) > 0 {
+            known.stale.entry(name.clone()).or_insert_with(Instant::now);
+        }
+    }
+
+    /// Drops what has been stale for longer than `most`.
+    fn expire(&self, most: Duration) {
+        let Known { followed, stale, .. } = &mut *self.known();
+        let overdue = stale.extract_if(|_, since| since.elapsed() > most);
+        for (table, _) in overdue {
+            let before = followed.len(&table);
+            followed.expire(&table, |prefix, value| self.handle.change(&table, prefix, value));
+            let (left, most) = (followed.len(&table), format_duration(most));
+            tell(format_args!("{table}: {} prefixes were stale for {most} and are dropped", before - left));
+            if left == 0 {
+                self.handle.forget(&table);
+                followed.forget(&table);
+            } else {
+                self.handle.recover(&table);
+            }
+        }
+    }
+}
+
+/// Looks, as long as the feed is followed, whether something has been stale for longer than `most`.
+fn expire(fed: &Arc<Fed>, most: Duration) {
+    let fed = Arc::downgrade(fed);
+    std::thread::spawn(move || {
+        while let Some(fed) = fed.upgrade() {
+            fed.expire(most);
+            drop(fed);
+            std::thread::sleep(most.min(Duration::from_secs(1)));
+        }
+    });
+}
+
+impl Known {
+    /// Returns whether an event is the last that a table was loading for.
+    fn is_loaded(&mut self, table: &str, event: &Event) -> bool {
+        let Some(peers) = self.loading.get_mut(table) else { return false };
+        match event.what {
+            What::EndOfRib { .. } => {
+                peers.remove(&event.peer);
+                peers.is_empty()
+            }
+            What::State { to, .. } if to != 6 => {
+                peers.remove(&event.peer);
+                false
+            }
+            What::Announce { .. } | What::Withdraw { .. } | What::Open | What::State { .. } => {
+                peers.insert(event.peer);
+                false
+            }
+        }
+    }
+}
+
+impl Listener for Arc<Fed> {
     fn event(&mut self, router: Option<&str>, event: &Event) -> anyhow::Result<Option<Excess>> {
-        let table = router.unwrap_or(self.name);
-        let was_stale = self.followed.is_stale(table);
+        let table = router.unwrap_or(&self.name);
+        let mut known = self.known();
+        known.events += 1;
+        let was_stale = known.followed.is_stale(table) || std::mem::take(&mut known.is_ended);
         let change = |prefix, value: Option<&_>| self.handle.change(table, prefix, value);
-        let played = self.followed.play(table, event, change);
-        if was_stale && !self.followed.is_stale(table) {
+        let played = known.followed.play(table, event, change);
+        let is_loaded = known.is_loaded(table, event);
+        if is_loaded {
+            known.loading.remove(table);
+        }
+        if is_loaded || was_stale && !known.followed.is_stale(table) {
+            known.stale.remove(table);
             self.handle.recover(table);
         }
         Ok(played.err())
     }
 
     fn lose(&mut self, router: &str) -> usize {
-        let count = self.followed.lose(router);
+        let mut known = self.known();
+        let count = known.followed.lose(router);
         if count > 0 {
+            known.loading.remove(router);
+            known.stale.entry(router.to_owned()).or_insert_with(Instant::now);
             self.handle.fail(router, "the router has gone, or has not told all of its routes again");
+        } else {
+            known.loading.insert(router.to_owned(), HashSet::new());
+            self.handle.load(router, "the router has not told all of its routes (End-of-RIB)");
         }
         count
     }
 
     fn forget(&mut self, router: &str) -> usize {
+        let mut known = self.known();
+        known.loading.remove(router);
+        known.stale.remove(router);
         self.handle.forget(router);
-        self.followed.forget(router)
+        known.followed.forget(router)
     }
 }
 

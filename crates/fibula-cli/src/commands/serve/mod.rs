@@ -87,6 +87,9 @@ pub(crate) struct Arguments {
     /// How long a newer file may take until it is read; then its table is called stale
     #[arg(long, default_value = "5m", value_name = "TIME", value_parser = duration)]
     max_read: Duration,
+    /// How long routes stay that a feed has told before it was lost, and not again since
+    #[arg(long, default_value = "1d", value_name = "TIME", value_parser = duration)]
+    max_stale: Duration,
     /// The bytes that a request's body may have, as in 64M
     #[arg(long, default_value = "1G", value_name = "BYTES")]
     max_body: Bytes,

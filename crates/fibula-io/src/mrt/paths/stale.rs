@@ -57,7 +57,7 @@ impl Paths {
         &mut self,
         peer: u32,
         is_ipv6: bool,
-        mut told: Option<&mut impl FnMut(IpPrefix, Outcome)>,
+        told: Option<&mut impl FnMut(IpPrefix, Outcome)>,
     ) {
         let Self { behind, peers, .. } = self;
         let behind = &mut behind[usize::from(is_ipv6)];
@@ -69,7 +69,24 @@ impl Paths {
         if !behind.iter().any(|&peer| peers[peer as usize].is_up) {
             gone.extend(behind.drain());
         }
-        let gone: Vec<u32> = gone.into_iter().filter_map(|peer| self.peers[peer as usize].stale).collect();
+        self.drop_stale_of(&gone, is_ipv6, told);
+    }
+
+    /// Drops all that is stale, whoever has not told it again.
+    pub(crate) fn expire(&mut self, told: &mut impl FnMut(IpPrefix, Outcome)) {
+        for is_ipv6 in [false, true] {
+            let gone: Vec<u32> = self.behind[usize::from(is_ipv6)].drain().collect();
+            self.drop_stale_of(&gone, is_ipv6, Some(told));
+        }
+    }
+
+    fn drop_stale_of(
+        &mut self,
+        peers: &[u32],
+        is_ipv6: bool,
+        mut told: Option<&mut impl FnMut(IpPrefix, Outcome)>,
+    ) {
+        let gone: Vec<u32> = peers.iter().filter_map(|&peer| self.peers[peer as usize].stale).collect();
         for (prefix, _) in self.of(|of| gone.contains(&of)) {
             if matches!(prefix, IpPrefix::V6(_)) == is_ipv6 {
                 let drop = |list: &mut List| list.paths.retain(|held| !gone.contains(&held.peer));
