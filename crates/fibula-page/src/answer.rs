@@ -1,6 +1,7 @@
 //! [`answer`]: the questions of the page to tables in memory, without a service.
 
 use crate::picture::family;
+use crate::query::{DIFF, LEGEND, Page, TILE};
 use crate::{Asked, By, Matches, Picture, Pictures, Query, Shown, Which, differences, prefix_of};
 
 /// The rows of an answer about a table, unless a question wants less.
@@ -13,24 +14,28 @@ pub struct Answer {
     pub body: Vec<u8>,
     /// Whether there are more rows than it has.
     pub is_truncated: bool,
+    /// How many rows there are, if that was asked.
+    pub total: Option<usize>,
 }
 
 impl Answer {
     fn json(value: &serde_json::Value) -> Self {
-        Self { body: value.to_string().into_bytes(), is_truncated: false }
+        Self { body: value.to_string().into_bytes(), is_truncated: false, total: None }
     }
 
     /// Collects the rows that `write` writes, as an array.
-    fn rows<R>(limit: usize, mut rows: impl Iterator<Item = R>, write: impl Fn(&mut Vec<u8>, R)) -> Self {
+    fn rows<R>(page: Page, all: impl Iterator<Item = R>, write: impl Fn(&mut Vec<u8>, R)) -> Self {
         let mut body = vec![b'['];
-        for (at, row) in rows.by_ref().take(limit).enumerate() {
+        let mut rows = all.skip(page.offset);
+        for (at, row) in rows.by_ref().take(page.limit.unwrap_or(ROWS)).enumerate() {
             if at > 0 {
                 body.push(b',');
             }
             write(&mut body, row);
         }
         body.push(b']');
-        Self { body, is_truncated: rows.next().is_some() }
+        let is_truncated = rows.next().is_some();
+        Self { body, is_truncated, total: None }
     }
 }
 
@@ -50,7 +55,6 @@ pub fn answer(tables: &[Shown], pictures: &Pictures, question: &str) -> Result<A
         let found = tables.iter().find(|shown| name.is_none_or(|name| shown.name == name));
         found.ok_or_else(|| format!("no table {:?}", name.unwrap_or_default()))
     };
-    let limit = |query: &Query<'_>| query.number("limit").map(|limit| limit.unwrap_or(ROWS));
     match path {
         "/v1/tables" => Ok(Answer::json(&tables.iter().map(Shown::about).collect())),
         "/v1/lookup" => {
@@ -61,30 +65,32 @@ pub fn answer(tables: &[Shown], pictures: &Pictures, question: &str) -> Result<A
                 Some(_) => matches.add(named(&query, "table")?),
                 None => tables.iter().for_each(|shown| matches.add(shown)),
             }
-            Ok(Answer { body: matches.finish(), is_truncated: false })
+            Ok(Answer { body: matches.finish(), is_truncated: false, total: None })
         }
         "/v1/routes" => {
-            let query = of(&["table", "covered-by", "covering", "value", "limit"])?;
+            let query = of(Which::KNOWN)?;
             let shown = named(&query, "table")?;
-            let rows = shown.routes(&Which::asked(&query)?);
-            Ok(Answer::rows(limit(&query)?, rows, |out, route| {
+            let (page, which) = (Page::asked(&query)?, Which::asked(&query)?);
+            let answer = Answer::rows(page, shown.routes(&which), |out, route| {
                 out.push(b'{');
                 shown.write_route(out, Some(route));
                 out.push(b'}');
-            }))
+            });
+            Ok(Answer { total: page.total(|| shown.routes(&which).count()), ..answer })
         }
         "/v1/diff" => {
-            let query = of(&["from", "to", "limit"])?;
+            let query = of(DIFF)?;
             query.needed("from").and(query.needed("to"))?;
             let (from, to) = (named(&query, "from")?, named(&query, "to")?);
-            let rows = differences(from, to);
-            Ok(Answer::rows(limit(&query)?, rows, |out, difference| difference.write(out, from, to)))
+            let page = Page::asked(&query)?;
+            let answer =
+                Answer::rows(page, differences(from, to), |out, difference| difference.write(out, from, to));
+            Ok(Answer { total: page.total(|| differences(from, to).count()), ..answer })
         }
         "/v1/figures" => Ok(Answer::json(named(&of(&["table"])?, "table")?.figures())),
         "/v1/legend" | "/v1/tile" => {
-            let known: &[&str] = &["table", "family", "by", "against", "zoom", "x", "y"];
             let is_tile = path == "/v1/tile";
-            let query = of(if is_tile { known } else { &known[..4] })?;
+            let query = of(if is_tile { TILE } else { LEGEND })?;
             let before = query.get("against").map(|_| named(&query, "against")).transpose()?;
             let (family, by) = (family(&query)?, By::asked(&query)?);
             let asked = Asked { shown: named(&query, "table")?, before, family, by };
@@ -92,7 +98,7 @@ pub fn answer(tables: &[Shown], pictures: &Pictures, question: &str) -> Result<A
                 return Ok(Answer::json(&pictures.with(asked, Picture::legend)));
             }
             let body = pictures.with(asked, |picture| picture.tile(&query))?;
-            Ok(Answer { body, is_truncated: false })
+            Ok(Answer { body, is_truncated: false, total: None })
         }
         _ => Err("a file in the browser has no answer to this".into()),
     }

@@ -39,6 +39,6 @@ pub use difference::{Difference, differences};
 pub use files::{CONTENT_SECURITY_POLICY, FILES, File};
 pub use lookup::Matches;
 pub use picture::{Asked, By, Picture, Pictures, family};
-pub use query::{NO_ADDRESS, Query, prefix_of, shortened};
+pub use query::{DIFF, LEGEND, NO_ADDRESS, Page, Query, TILE, prefix_of, shortened};
 pub use routes::Which;
 pub use shown::{Change, Shown, asked, host, plain_name, write_prefix};

@@ -9,12 +9,19 @@ use fibula_io::Budget;
 use fibula_io::table::{ReadOptions, parse};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-static STATE: Mutex<State> =
-    Mutex::new(State { input: Vec::new(), output: Vec::new(), tables: Vec::new(), pictures: None });
+static STATE: Mutex<State> = Mutex::new(State {
+    input: Vec::new(),
+    output: Vec::new(),
+    total: -1,
+    tables: Vec::new(),
+    pictures: None,
+});
 
 struct State {
     input: Vec<u8>,
     output: Vec<u8>,
+    /// How many rows there are, of which the output may have some; -1 if that was not asked.
+    total: i32,
     tables: Vec<Shown>,
     pictures: Option<Pictures>,
 }
@@ -33,6 +40,8 @@ fn state() -> MutexGuard<'static, State> {
 
 impl State {
     fn put(&mut self, result: Result<crate::Answer, String>) -> i32 {
+        let total = result.as_ref().ok().and_then(|answer| answer.total);
+        self.total = total.and_then(|total| total.try_into().ok()).unwrap_or(-1);
         let (output, status) = match result {
             Ok(answer) => (answer.body, if answer.is_truncated { TRUNCATED } else { GOOD }),
             Err(what) => (what.into_bytes(), REFUSED),
@@ -66,7 +75,7 @@ extern "C" fn read(name: usize) -> i32 {
             drop(input);
             state.tables.retain(|shown| shown.name != name);
             state.tables.push(Shown::new(&name, generation, loaded));
-            Ok(crate::Answer { body: name.into_bytes(), is_truncated: false })
+            Ok(crate::Answer { body: name.into_bytes(), is_truncated: false, total: None })
         }
         Err(error) => Err(error.to_string()),
     };
@@ -94,4 +103,10 @@ extern "C" fn output() -> *const u8 {
 #[unsafe(export_name = "fibula_output_bytes")]
 extern "C" fn output_bytes() -> usize {
     state().output.len()
+}
+
+/// Returns how many rows there are to the last question; -1 if it did not ask that.
+#[unsafe(export_name = "fibula_total")]
+extern "C" fn total() -> i32 {
+    state().total
 }

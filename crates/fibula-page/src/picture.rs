@@ -1,10 +1,10 @@
 //! [`Picture`]: a map of one family as tiles, and what its colours mean.
 
 use crate::{Query, Shown};
-use fibula::{Address, Family, NextHop, NextHops, Prefix, Rib};
+use fibula::{Address, Family, IpPrefix, NextHop, NextHops, Prefix, Rib};
 use fibula_map::{Map, View, unicast_block};
 use serde_json::{Value, json};
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -56,32 +56,42 @@ pub fn family(query: &Query<'_>) -> Result<Family, String> {
 /// What a map of either family does.
 trait Drawn: std::fmt::Debug + Send + Sync {
     fn legend(&self) -> Value;
-    fn tile(&self, zoom: u8, x: u64, y: u64) -> Option<Vec<u8>>;
+    fn tile(&self, block: Option<IpPrefix>, zoom: u8, x: u64, y: u64) -> Option<Vec<u8>>;
 }
 
 /// A map of the addresses of one family: all of IPv4; of IPv6 2000::/3, or all if the table has
-/// nothing there.
+/// nothing there. Of 2000::/3 most is not allocated, so it has blocks of its own for tiles.
 #[derive(Debug)]
 pub struct Picture(Box<dyn Drawn>);
 
 impl Picture {
     /// Maps a table of IPv4. O(n).
     fn ipv4(by: By, rib: &Rib<u32>, next_hops: &NextHops) -> Self {
-        Self::of(by, rib, next_hops, Prefix::ALL)
+        Self::of(by, rib, next_hops, Prefix::ALL, vec![Prefix::ALL])
     }
 
     /// Maps a table of IPv6. O(n).
     fn ipv6(by: By, rib: &Rib<u128>, next_hops: &NextHops) -> Self {
-        Self::of(by, rib, next_hops, unicast_block(rib))
+        let block = unicast_block(rib);
+        Self::of(by, rib, next_hops, block, blocks(block, [rib]))
     }
 
-    fn of<A: Address>(by: By, rib: &Rib<A>, next_hops: &NextHops, block: Prefix<A>) -> Self {
+    fn of<A: Address>(
+        by: By,
+        rib: &Rib<A>,
+        next_hops: &NextHops,
+        block: Prefix<A>,
+        blocks: Vec<Prefix<A>>,
+    ) -> Self
+    where
+        Prefix<A>: Into<IpPrefix>,
+    {
         let map = match by {
             By::Length => Map::lengths(rib, block),
             By::Value => Map::values(rib, next_hops, block),
             By::Routes => Map::routes(rib, block),
         };
-        Self(Box::new(Tiled { map, block }))
+        Self(Box::new(Tiled { map, block, blocks }))
     }
 
     /// Maps what became of the answers of one table in another. O(n + m).
@@ -100,12 +110,14 @@ impl Picture {
             Family::Ipv4 => {
                 let (before, after) = (before.ipv4(number), after.ipv4(Some));
                 let block = Prefix::ALL;
-                Self(Box::new(Tiled { map: Map::changes(&before, &after, block), block }))
+                let map = Map::changes(&before, &after, block);
+                Self(Box::new(Tiled { map, block, blocks: vec![block] }))
             }
             Family::Ipv6 => {
                 let (before, after) = (before.ipv6(number), after.ipv6(Some));
                 let block = unicast_block(if after.is_empty() { &before } else { &after });
-                Self(Box::new(Tiled { map: Map::changes(&before, &after, block), block }))
+                let map = Map::changes(&before, &after, block);
+                Self(Box::new(Tiled { map, block, blocks: blocks(block, [&before, &after]) }))
             }
         }
     }
@@ -116,14 +128,19 @@ impl Picture {
         self.0.legend()
     }
 
-    /// Returns a tile of 256 pixels a side as PNG. There are 2^`zoom` of them a side.
+    /// Returns a tile of 256 pixels a side as PNG, of the whole map or of one of its blocks. There
+    /// are 2^`zoom` of them a side.
     ///
     /// # Errors
     /// If there is no such tile.
     pub fn tile(&self, query: &Query<'_>) -> Result<Vec<u8>, String> {
         let zoom = query.number("zoom")?.unwrap_or(0);
         let (x, y) = (query.number("x")?.unwrap_or(0), query.number("y")?.unwrap_or(0));
-        self.0.tile(zoom, x, y).ok_or_else(|| format!("no tile {x}, {y} at zoom {zoom}"))
+        let block = query.prefix("block")?;
+        self.0.tile(block, zoom, x, y).ok_or_else(|| match block {
+            Some(block) => format!("no tile {x}, {y} at zoom {zoom} of {block}"),
+            None => format!("no tile {x}, {y} at zoom {zoom}"),
+        })
     }
 }
 
@@ -192,26 +209,51 @@ impl Pictures {
     }
 }
 
-/// A map, and the block that tiles are parts of.
+/// The length of the blocks that a map of IPv6 has side by side: that of the largest that IANA has
+/// allocated.
+const ALLOCATED: u8 = 12;
+
+/// The most blocks side by side.
+const BLOCKS: usize = 64;
+
+/// Returns the blocks within `block` that have routes of their own, in order; `block` itself where
+/// there are none, or too many. O(n).
+fn blocks<'r>(block: Prefix<u128>, ribs: impl IntoIterator<Item = &'r Rib<u128>>) -> Vec<Prefix<u128>> {
+    let routes = ribs.into_iter().flat_map(|rib| rib.covered(block).map(|route| route.prefix));
+    let inside = routes.filter(|prefix| prefix.len() >= ALLOCATED);
+    let found: BTreeSet<u128> =
+        inside.map(|prefix| prefix.first() >> (u128::BITS - u32::from(ALLOCATED))).collect();
+    if found.is_empty() || found.len() > BLOCKS || block.len() >= ALLOCATED {
+        return vec![block];
+    }
+    let first = |at: u128| at << (u128::BITS - u32::from(ALLOCATED));
+    found.into_iter().map(|at| Prefix::containing(first(at), ALLOCATED)).collect()
+}
+
+/// A map, and the blocks that tiles are parts of: the whole, and those that have routes.
 #[derive(Debug)]
 struct Tiled<A: Address> {
     map: Map<A>,
     block: Prefix<A>,
+    blocks: Vec<Prefix<A>>,
 }
 
 impl<A: Address> Tiled<A> {
-    fn deepest(&self) -> u8 {
-        DEEPEST.min((A::BITS - self.block.len()) / 2 - 4)
+    fn deepest(block: Prefix<A>) -> u8 {
+        DEEPEST.min((A::BITS - block.len()) / 2 - 4)
     }
 
-    fn view(&self, zoom: u8, x: u64, y: u64) -> Option<View<A>> {
-        View::new(self.block, TILE).ok()?.tile(zoom, x, y)
+    fn view(block: Prefix<A>, zoom: u8, x: u64, y: u64) -> Option<View<A>> {
+        View::new(block, TILE).ok()?.tile(zoom, x, y).filter(|_| zoom <= Self::deepest(block))
     }
 }
 
-impl<A: Address> Drawn for Tiled<A> {
+impl<A: Address> Drawn for Tiled<A>
+where
+    Prefix<A>: Into<IpPrefix>,
+{
     fn legend(&self) -> Value {
-        let whole = self.view(0, 0, 0).and_then(|view| self.map.draw(&view).ok());
+        let whole = Self::view(self.block, 0, 0, 0).and_then(|view| self.map.draw(&view).ok());
         let palette = self.map.palette();
         let entries = palette.entries().iter().map(|entry| {
             let share = whole.as_ref().filter(|_| palette.has_shares()).map(|whole| whole.share(entry));
@@ -221,14 +263,20 @@ impl<A: Address> Drawn for Tiled<A> {
             "title": palette.title(),
             "block": self.block.to_string(),
             "bits": A::BITS,
-            "zooms": self.deepest(),
+            "blocks": self.blocks.iter().map(ToString::to_string).collect::<Vec<_>>(),
+            "zooms": self.blocks.iter().map(|&block| Self::deepest(block)).min(),
             "covered": whole.as_ref().map(fibula_map::Raster::covered),
             "entries": entries.collect::<Vec<_>>(),
         })
     }
 
-    fn tile(&self, zoom: u8, x: u64, y: u64) -> Option<Vec<u8>> {
-        let view = self.view(zoom, x, y).filter(|_| zoom <= self.deepest())?;
+    fn tile(&self, block: Option<IpPrefix>, zoom: u8, x: u64, y: u64) -> Option<Vec<u8>> {
+        let mut all = self.blocks.iter().chain([&self.block]);
+        let block = match block {
+            Some(asked) => *all.find(|&&block| block.into() == asked)?,
+            None => self.block,
+        };
+        let view = Self::view(block, zoom, x, y)?;
         let raster = self.map.draw(&view).ok()?;
         let mut png = Vec::new();
         raster.write_png(self.map.palette(), &mut png).ok()?;

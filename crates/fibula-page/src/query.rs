@@ -4,6 +4,42 @@ use fibula::IpPrefix;
 use std::borrow::Cow;
 use std::str::FromStr;
 
+/// The parameters of `/v1/diff`.
+pub const DIFF: &[&str] = &["from", "to", "limit", "offset", "total"];
+
+/// The parameters of `/v1/legend`.
+pub const LEGEND: &[&str] = &["table", "family", "by", "against"];
+
+/// The parameters of `/v1/tile`.
+pub const TILE: &[&str] = &["table", "family", "by", "against", "block", "zoom", "x", "y"];
+
+/// Which rows of an answer are asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Page {
+    /// The rows before them.
+    pub offset: usize,
+    /// How many, if the question says so.
+    pub limit: Option<usize>,
+    /// Whether the number of all rows is asked for, too.
+    pub has_total: bool,
+}
+
+impl Page {
+    /// Reads it from a question.
+    ///
+    /// # Errors
+    /// If a number is none.
+    pub fn asked(query: &Query<'_>) -> Result<Self, String> {
+        let (offset, limit) = (query.number("offset")?.unwrap_or(0), query.number("limit")?);
+        Ok(Self { offset, limit, has_total: query.flag("total")? })
+    }
+
+    /// Counts all rows, if that is asked.
+    pub fn total(self, count: impl FnOnce() -> usize) -> Option<usize> {
+        self.has_total.then(count)
+    }
+}
+
 /// The parameters of a request, each at most once.
 #[derive(Debug)]
 pub struct Query<'u>(Vec<(Cow<'u, str>, Cow<'u, str>)>);

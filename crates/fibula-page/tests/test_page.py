@@ -4,6 +4,8 @@
 """
 
 import contextlib
+import ipaddress
+import math
 import os
 import re
 import subprocess
@@ -84,8 +86,8 @@ def browser() -> Iterator[Browser]:
 
 
 @contextlib.contextmanager
-def opened(browser: Browser, url: str, size: str = "desk") -> Iterator[Page]:
-    """The page, ready. What its console says of errors fails the test."""
+def opened(browser: Browser, url: str, size: str = "desk", asked: str = "") -> Iterator[Page]:
+    """The page at an address, ready. What its console says of errors fails the test."""
     width, height = SIZES[size]
     page = browser.new_page(viewport={"width": width, "height": height})
     said: list[str] = []
@@ -94,7 +96,7 @@ def opened(browser: Browser, url: str, size: str = "desk") -> Iterator[Page]:
         lambda message: said.append(message.text) if message.type in ("error", "warning") else None,
     )
     page.on("pageerror", lambda error: said.append(str(error)))
-    page.goto(url.partition("#")[0])
+    page.goto(url.partition("#")[0] + asked)
     expect(page.locator("#lengths table")).to_be_visible()
     yield page
     page.close()
@@ -116,6 +118,107 @@ def test_what_is_typed_is_answered(browser: Browser, service: str) -> None:
         expect(page.locator("#answer .faint")).to_contain_text("is no address or prefix yet")
         page.fill("#query", "2001:DB8:1:0::7/48")
         expect(page.locator(".found")).to_contain_text("2001:db8:1::/48 → 64503")
+
+
+TYPED = [
+    ("192.0.2/26", "192.0.2.0/26 → 64666"),
+    ("192.0.2.7:443", "192.0.2.0/26 → 64666"),
+    ("192.0.2.0/255.255.255.192", "192.0.2.0/26 → 64666"),
+    ("192.0.2.0 - 192.0.2.63", "192.0.2.0/26 → 64666"),
+    ("[2001:db8:1::7]:53", "2001:db8:1::/48 → 64503"),
+    ("2001:db8:1::7%eth0", "2001:db8:1::/48 → 64503"),
+]
+
+
+def test_what_people_type_is_understood(browser: Browser, service: str) -> None:
+    with opened(browser, service) as page:
+        for typed, found in TYPED:
+            page.fill("#query", "")
+            page.fill("#query", typed)
+            expect(page.locator(".found")).to_have_text(found)
+        page.fill("#query", "192.0.2.7, 2001:db8:1::1\t10.0.0.1")
+        rows = page.locator("#answer tbody tr")
+        expect(rows).to_have_count(3)
+        expect(rows.nth(0)).to_contain_text("64666")
+        expect(rows.nth(1)).to_contain_text("2001:db8:1::/48")
+        expect(rows.nth(2)).to_contain_text("no route")
+        # An AS is no part of an address.
+        page.fill("#query", "AS192")
+        expect(page.locator(".found")).to_have_text("no value with “AS192”")
+
+
+def test_many_routes_are_pages_with_a_total(browser: Browser, service: str) -> None:
+    with opened(browser, service, asked="/?table=internet&q=0/0") as page:
+        caption = page.locator("#answer .pages caption")
+        expect(caption).to_have_text(re.compile(r"^Routes in 0\.0\.0\.0/0: 1 to 50 of [\d,]+$"))
+        first = page.locator("#answer .pages tbody tr").first.inner_text()
+        page.click("#answer .pages button:has-text('Next')")
+        expect(caption).to_contain_text("51 to 100 of")
+        assert page.locator("#answer .pages tbody tr").first.inner_text() != first
+        page.click("#answer .pages button:has-text('Before')")
+        expect(caption).to_contain_text("1 to 50 of")
+        assert page.locator("#answer .pages tbody tr").first.inner_text() == first
+
+
+def test_the_address_of_the_page_opens_what_it_shows(browser: Browser, service: str) -> None:
+    with opened(browser, service) as page:
+        page.select_option("#table", "internet")
+        page.check("input[name=family][value='6']")
+        page.select_option("#by", "value")
+        page.fill("#query", "2001:db8::7")
+        expect(page.locator("#legend")).to_contain_text("others")
+        page.locator("#map").focus()
+        page.locator("#map").press("+")
+        page.locator("#map").press("ArrowRight")
+        page.wait_for_function("location.search.includes('map=')")
+        address = page.url
+    shown = "[location.search, document.getElementById('legend').innerText]"
+    with opened(
+        browser, service, asked=address.partition("/?")[1] + address.partition("/?")[2]
+    ) as page:
+        expect(page.locator("#table")).to_have_value("internet")
+        expect(page.locator("#by")).to_have_value("value")
+        expect(page.locator("#query")).to_have_value("2001:db8::7")
+        expect(page.locator("#legend")).to_contain_text("others")
+        assert page.is_checked("input[name=family][value='6']")
+        page.wait_for_function("wanted => location.href === wanted", arg=address)
+        assert page.evaluate(shown)[0] == "?" + address.partition("/?")[2]
+    # A comparison, too.
+    with opened(browser, service, asked="/?table=today&by=changes&since=yesterday") as page:
+        expect(page.locator("#differences table")).to_contain_text("192.0.2.0/26")
+        expect(page.locator("#by")).to_have_value("changes")
+        page.wait_for_function("location.search === '?table=today&by=changes&since=yesterday'")
+
+
+def test_blocks_of_ipv6_are_side_by_side(browser: Browser, service: str) -> None:
+    with opened(browser, service, asked="/?table=internet&family=6") as page:
+        expect(page.locator("#legend")).to_contain_text(
+            re.compile(r"the \d+ blocks with routes of 2000::/3")
+        )
+        origin = page.url.partition("/?")[0]
+        legend = page.request.get(f"{origin}/v1/legend?table=internet&family=6").json()
+        across = math.ceil(math.sqrt(len(legend["blocks"])))
+        canvas = page.locator("#map")
+        side = canvas.bounding_box()["width"]
+        for at, block in enumerate(legend["blocks"]):
+            column, row = at % across, at // across
+            middle = {"x": (column + 0.5) * side / across, "y": (row + 0.5) * side / across}
+            canvas.hover(position=middle)
+            inside = ipaddress.ip_network(block)
+            place = page.locator("#place")
+            expect(place).to_have_text(re.compile(rf"^{block[:2]}"))
+            told = ipaddress.ip_network(
+                place.inner_text().partition(" ")[0].rstrip(":")
+                if "/" in place.inner_text()
+                else block
+            )
+            assert told.subnet_of(inside), (told, block)
+        # Each has something in it.
+        tiles = {
+            page.request.get(f"{origin}/v1/tile?table=internet&family=6&block={block}").body()
+            for block in legend["blocks"]
+        }
+        assert len(tiles) == len(legend["blocks"])
 
 
 def test_the_map_is_pointed_at_and_zoomed(browser: Browser, service: str) -> None:
@@ -192,7 +295,7 @@ def test_tables_are_compared_engines_measured_and_changes_seen(
 
 def nested(page: Page) -> str:
     """An address with several routes, of the table that is chosen."""
-    origin = page.url.rstrip("/")
+    origin = page.url.partition("/?")[0].rstrip("/")
     routes = page.request.get(f"{origin}/v1/routes?table=internet&covered-by=32.0.0.0/3").json()
     addresses = [route["prefix"].partition("/")[0] for route in routes]
     return max(sorted(set(addresses)), key=addresses.count)

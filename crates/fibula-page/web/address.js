@@ -57,6 +57,63 @@ export function typedPrefix(text) {
   return Number(length) === bits ? prefixText(masked, bits, bits) : prefixText(masked, Number(length), bits);
 }
 
+// Returns the first address of a prefix's text without its last octets, as in 10/8 or 192.0.2/24.
+const completed = (address) => (/^\d{1,3}(\.\d{1,3}){0,2}$/.test(address) ? [...address.split("."), 0, 0, 0].slice(0, 4).join(".") : address);
+
+// Returns the length of a netmask of IPv4; null if it is none.
+function maskLength(text) {
+  if (typedPrefix(text) === null || text.includes(":")) return null;
+  const { address } = parsePrefix(text);
+  const length = address.toString(2).padStart(32, "0").indexOf("0");
+  const mask = length < 0 ? 32 : length;
+  return address === ((1n << 32n) - 1n) >> BigInt(32 - mask) << BigInt(32 - mask) ? mask : null;
+}
+
+// Returns the prefixes that are the addresses from one to another.
+function rangePrefixes(first, last, bits) {
+  const found = [];
+  for (let start = first; start <= last; ) {
+    let free = 0;
+    while (free < bits && (start >> BigInt(free)) % 2n === 0n && start + (1n << BigInt(free + 1)) - 1n <= last) free += 1;
+    found.push(prefixText(start, bits - free, bits));
+    start += 1n << BigInt(free);
+  }
+  return found;
+}
+
+// Returns the prefixes that are meant by what people type of one: an address, a prefix with octets
+// left out or with a netmask, a range; in brackets, with a zone or a port. Null if it is nothing of
+// this.
+export function meant(text) {
+  const range = /^([^\s-]+)\s*[-–]\s*([^\s-]+)$/.exec(text);
+  if (range) {
+    const [first, last] = [typedPrefix(range[1]), typedPrefix(range[2])];
+    if (first === null || last === null || first.includes("/") || last.includes("/")) return null;
+    const [from, to] = [parsePrefix(first), parsePrefix(last)];
+    return from.bits === to.bits && from.address <= to.address ? rangePrefixes(from.address, to.address, from.bits) : null;
+  }
+  const bracketed = /^\[([^\]]*)\](:\d{1,5})?(\/\d{1,3})?$/.exec(text);
+  const inner = bracketed ? bracketed[1] + (bracketed[3] ?? "") : text;
+  const plain = inner.replace(/%[^/\s]*/, "").replace(/^(\d{1,3}(?:\.\d{1,3}){3}):\d{1,5}$/, "$1");
+  const masked = /^([\d.]+)\s*(?:\/|\s)\s*(\d+\.\d+\.\d+\.\d+)$/.exec(plain);
+  if (masked) {
+    const length = maskLength(masked[2]);
+    const prefix = length === null ? null : typedPrefix(`${completed(masked[1])}/${length}`);
+    return prefix === null ? null : [prefix];
+  }
+  const [address, length] = plain.split("/");
+  const prefix = typedPrefix(length === undefined ? plain : `${completed(address)}/${plain.slice(address.length + 1)}`);
+  return prefix === null ? null : [prefix];
+}
+
+// Returns what is typed, as the prefixes that each part of it means; null if a part means none.
+export function allMeant(text) {
+  const whole = meant(text);
+  if (whole !== null) return whole;
+  const parts = text.split(/[\s,;]+/).filter((part) => part !== "").map(meant);
+  return parts.length > 1 && parts.every((part) => part !== null) ? parts.flat() : null;
+}
+
 // How the curve of a quarter is reflected: bit 0 transposes it, bit 1 turns it by 180 degrees.
 const WITHIN = [1, 0, 0, 3];
 

@@ -36,12 +36,14 @@ async function send(path, parameters, signal) {
   return response;
 }
 
+// How many rows there are, if that was asked.
+const totalOf = (response) => (response.headers.has("fibula-total") ? Number(response.headers.get("fibula-total")) : null);
 const isTruncated = (response) => response.headers.has("fibula-truncated");
 
 const remote = {
   async json(path, parameters, signal) {
     const response = await send(path, parameters, signal);
-    return { value: await response.json(), isTruncated: isTruncated(response) };
+    return { value: await response.json(), isTruncated: isTruncated(response), total: totalOf(response) };
   },
   async blob(path, parameters, signal) {
     return (await send(path, parameters, signal)).blob();

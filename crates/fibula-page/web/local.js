@@ -38,8 +38,8 @@ export async function read(file) {
 const question = (path, parameters) => ({ question: `${path}?${new URLSearchParams(parameters)}` });
 
 export async function json(path, parameters) {
-  const { body, isTruncated } = await call(question(path, parameters));
-  return { value: JSON.parse(new TextDecoder().decode(body)), isTruncated };
+  const { body, isTruncated, total } = await call(question(path, parameters));
+  return { value: JSON.parse(new TextDecoder().decode(body)), isTruncated, total };
 }
 
 export async function blob(path, parameters) {

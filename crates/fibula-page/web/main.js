@@ -2,13 +2,13 @@
 
 import { LOCAL, ask, events, nameOf, tables } from "./ask.js";
 import { bytes, code, element, figure, number, plot, table, valueText } from "./bars.js";
-import { typedPrefix } from "./address.js";
+import { allMeant } from "./address.js";
 import { HilbertMap } from "./map.js";
 import * as local from "./local.js";
 import * as live from "./live.js";
 import * as lookup from "./lookup.js";
 
-const CHANGES_SHOWN = 200;
+const CHANGES_SHOWN = 100;
 
 const by = (id) => document.getElementById(id);
 const state = { table: "", since: "" };
@@ -34,7 +34,40 @@ theme.addEventListener("change", paintTheme);
 paintTheme();
 
 const map = new HilbertMap(by("map"));
-const question = lookup.start(() => state.table);
+const question = lookup.start(() => state.table, () => address());
+
+// The address of the page is what it shows, so that it can be passed on.
+const initial = new URLSearchParams(location.search);
+let isRestored = false;
+function address() {
+  if (!isRestored) return;
+  const shown = new URLSearchParams();
+  const put = (name, value) => value && shown.set(name, value);
+  const what = by("by").value;
+  put("table", state.table.endsWith(LOCAL) ? "" : state.table);
+  put("q", by("query").value.trim());
+  put("family", family() === "4" ? "" : family());
+  put("by", what === "length" ? "" : what);
+  put("since", what === "changes" ? state.since : "");
+  put("map", map.view);
+  const text = shown.toString().replaceAll("%2F", "/").replaceAll("%3A", ":").replaceAll("%2C", ",");
+  history.replaceState(null, "", text === "" ? location.pathname : `?${text}`);
+}
+
+// Shows what the address says.
+async function restore() {
+  const wanted = (name) => initial.get(name) ?? "";
+  if (wanted("family") === "6") document.querySelector("input[name=family][value='6']").checked = true;
+  if (["value", "routes"].includes(wanted("by"))) by("by").value = wanted("by");
+  by("query").value = wanted("q");
+  state.since = wanted("since");
+  choose(about.has(wanted("table")) ? wanted("table") : about.keys().next().value, wanted("family") !== "");
+  if (wanted("by") === "changes" && about.has(wanted("since"))) await compare(0);
+  else await drawn;
+  if (wanted("map")) map.view = wanted("map");
+  isRestored = true;
+  address();
+}
 
 // Shows an error where an answer would be.
 const failed = (where, error) => where.replaceChildren(element("p", { class: "bad" }, error.message));
@@ -55,11 +88,11 @@ function list() {
 }
 
 // Chooses a table, and shows everything of it.
-function choose(name) {
+function choose(name, isFamily = false) {
   if (name === undefined) return list();
   state.table = name;
   const { routes } = about.get(name);
-  if (routes.ipv4 === 0 && routes.ipv6 > 0) document.querySelector("input[name=family][value='6']").checked = true;
+  if (!isFamily && routes.ipv4 === 0 && routes.ipv6 > 0) document.querySelector("input[name=family][value='6']").checked = true;
   by("by").querySelector("[value=changes]").disabled = true;
   if (by("by").value === "changes") by("by").value = "length";
   by("differences").replaceChildren();
@@ -71,11 +104,12 @@ function choose(name) {
 function show() {
   list();
   question.again();
-  drawMap();
+  drawn = drawMap();
   drawFigures();
 }
 
 let drawings = 0;
+let drawn = null;
 async function drawMap() {
   drawings += 1;
   const [name, what, drawing] = [state.table, by("by").value, drawings];
@@ -83,7 +117,8 @@ async function drawMap() {
   try {
     const { value: legend } = await ask("json", "/v1/legend", name, parameters);
     if (drawing !== drawings) return;
-    map.show((zoom, x, y) => ask("blob", "/v1/tile", name, { ...parameters, zoom, x, y }), legend);
+    map.show((zoom, x, y, block) => ask("blob", "/v1/tile", name, { ...parameters, block, zoom, x, y }), legend);
+    address();
     const percent = (share) => {
       if (share === null) return "";
       if (share > 0 && share < 1e-5) return " <0.001 %";
@@ -96,7 +131,7 @@ async function drawMap() {
       return element("li", {}, swatch, text, element("span", { class: "faint" }, percent(share)));
     });
     by("legend").replaceChildren(
-      element("p", {}, `${legend.block}: ${legend.title};${percent(legend.covered)} of the addresses have a route${what === "changes" ? " in one of them" : ""}`),
+      element("p", {}, `${legend.blocks.length > 1 ? `the ${legend.blocks.length} blocks with routes of ` : ""}${legend.block}: ${legend.title};${percent(legend.covered)} of the addresses have a route${what === "changes" ? " in one of them" : ""}`),
       element("ul", {}, ...entries),
     );
   } catch (error) {
@@ -125,6 +160,7 @@ async function drawFigures() {
   }
 }
 
+const POINT = by("place").textContent;
 // The place that is pointed at on the map: at once its prefix, and soon its answer.
 let place = 0;
 map.addEventListener("point", ({ detail: prefix }) => {
@@ -146,35 +182,49 @@ map.addEventListener("failure", ({ detail }) => failed(by("legend"), new Error(d
 by("closer").addEventListener("click", () => map.zoomBy(1));
 by("farther").addEventListener("click", () => map.zoomBy(-1));
 by("whole").addEventListener("click", () => map.whole());
+map.addEventListener("move", address);
 by("by").addEventListener("change", drawMap);
 by("table").addEventListener("change", () => choose(by("table").value));
 by("other").addEventListener("change", () => { state.since = by("other").value; });
 by("query").addEventListener("keydown", (event) => {
-  const prefix = typedPrefix(by("query").value.trim());
-  if (event.key === "Enter" && prefix !== null) map.find(prefix);
+  const prefixes = allMeant(by("query").value.trim());
+  if (event.key === "Enter" && prefixes !== null) map.find(prefixes[0]);
 });
-by("family").addEventListener("change", () => { drawMap(); drawFigures(); });
+by("family").addEventListener("change", () => {
+  by("place").textContent = POINT;
+  drawMap();
+  drawFigures();
+});
 
 // Two tables: what changed, and a map of it.
-by("compare").addEventListener("click", async () => {
+async function compare(offset) {
   try {
-    const parameters = { from: state.since, to: state.table, limit: CHANGES_SHOWN };
+    const parameters = { from: state.since, to: state.table, limit: CHANGES_SHOWN, offset, total: "true" };
     if (state.since.endsWith(LOCAL) !== state.table.endsWith(LOCAL)) {
       throw new Error("a file in this browser is compared with another one: choose two");
     }
-    const { value: changes, isTruncated } = await ask("json", "/v1/diff", state.table, parameters);
-    const caption = isTruncated ? `The first ${changes.length} changes` : `${number(changes.length)} changes`;
+    const { value: changes, total } = await ask("json", "/v1/diff", state.table, parameters);
+    const isWhole = total <= CHANGES_SHOWN;
+    const caption = isWhole ? `${number(total)} changes` : `Changes ${number(offset + 1)} to ${number(offset + changes.length)} of ${number(total)}`;
     const rows = changes.map(({ change, prefix, before, after }) => [
       change, code(prefix), before === null ? "" : valueText(before), after === null ? "" : valueText(after),
     ]);
-    by("differences").replaceChildren(table(caption, ["", "prefix", "before", "after"], rows));
+    const turn = (text, to) => {
+      const button = element("button", { type: "button", ...(to < 0 || to >= total ? { disabled: "" } : {}) }, text);
+      button.addEventListener("click", () => compare(to));
+      return button;
+    };
+    const turns = isWhole ? [] : [element("p", {}, turn("Before", offset - CHANGES_SHOWN), " ", turn("Next", offset + CHANGES_SHOWN))];
+    by("differences").replaceChildren(table(caption, ["", "prefix", "before", "after"], rows), ...turns);
+    if (offset > 0) return;
     by("by").querySelector("[value=changes]").disabled = false;
     by("by").value = "changes";
-    drawMap();
+    await drawMap();
   } catch (error) {
     failed(by("differences"), error);
   }
-});
+}
+by("compare").addEventListener("click", () => compare(0));
 
 // Engines, one after the other.
 by("race").addEventListener("click", async () => {
@@ -205,7 +255,11 @@ by("race").addEventListener("click", async () => {
   by("race").disabled = false;
 });
 
-// Files that stay in this browser.
+// Files that stay in this browser, where this fibula has what reads them.
+fetch("/page/parts.json")
+  .then((response) => response.json())
+  .then(({ reader }) => { by("files").hidden = !reader; })
+  .catch((error) => failed(by("reading"), error));
 async function read(file) {
   const status = by("reading");
   status.textContent = `reading ${file.name} (${bytes(file.size)})`;
@@ -234,7 +288,7 @@ addEventListener("dragover", (event) => {
 });
 addEventListener("dragleave", () => document.body.classList.remove("dropping"));
 addEventListener("drop", (event) => {
-  if (!hasFiles(event)) return;
+  if (!hasFiles(event) || by("files").hidden) return;
   event.preventDefault();
   document.body.classList.remove("dropping");
   [...event.dataTransfer.files].forEach(read);
@@ -247,7 +301,7 @@ async function refresh() {
   for (const table of served) about.set(table.table, table);
 }
 refresh()
-  .then(() => choose(about.keys().next().value))
+  .then(restore)
   .catch((error) => failed(by("answer"), error));
 
 // What has changed is shown again, but not more often than every two seconds.

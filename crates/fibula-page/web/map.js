@@ -16,7 +16,8 @@ function shortened(text) {
 }
 
 export class HilbertMap extends EventTarget {
-  // `draw` returns a promise of a tile's picture, and is called with zoom, column and row.
+  // A map is a square of blocks, each along a curve of its own. `draw` returns a promise of a
+  // tile's picture, and is called with zoom, column and row in a block, and the block.
   constructor(canvas) {
     super();
     this.canvas = canvas;
@@ -35,8 +36,9 @@ export class HilbertMap extends EventTarget {
 
   // Shows another map: how its tiles are drawn, and its legend.
   show(draw, legend) {
-    const isSame = this.legend?.block === legend.block;
+    const isSame = this.legend?.blocks.join() === legend.blocks.join();
     [this.draw, this.legend] = [draw, legend];
+    this.blocks = legend.blocks.map(parsePrefix);
     this.forget();
     if (!isSame) {
       this.forget();
@@ -56,13 +58,38 @@ export class HilbertMap extends EventTarget {
     return this.canvas.clientWidth;
   }
 
-  // The pixels of the whole map's side.
-  get world() {
+  // The blocks of the whole map's side.
+  get across() {
+    return Math.ceil(Math.sqrt(this.blocks?.length ?? 1));
+  }
+
+  // The pixels of a block's side.
+  get unit() {
     return TILE * 2 ** this.zoom;
   }
 
+  // The pixels of the whole map's side.
+  get world() {
+    return this.unit * this.across;
+  }
+
   get least() {
-    return Math.log2(Math.max(this.side, 1) / TILE);
+    return Math.log2(Math.max(this.side, 1) / TILE / this.across);
+  }
+
+  // What is shown, as a text that `view` takes: the zoom, and the middle as shares of the whole.
+  get view() {
+    if (!this.legend || this.isWhole) return "";
+    const share = (start) => ((start + this.side / 2) / this.world).toFixed(9);
+    return [(this.zoom - this.least).toFixed(2), share(this.left), share(this.top)].join();
+  }
+
+  set view(text) {
+    const [steps, x, y] = text.split(",").map(Number);
+    if (!this.legend || ![steps, x, y].every(Number.isFinite)) return;
+    this.zoom = Math.min(Math.max(this.least + steps, this.least), Math.max(this.legend.zooms + 0.99, this.least));
+    [this.left, this.top] = [x * this.world - this.side / 2, y * this.world - this.side / 2];
+    this.moveBy(0, 0);
   }
 
   // Keeps the middle and what is around it.
@@ -83,6 +110,7 @@ export class HilbertMap extends EventTarget {
     this.shownWhole = this.least;
     [this.zoom, this.left, this.top] = [this.least, 0, 0];
     this.paint();
+    this.dispatchEvent(new Event("move"));
   }
 
   // Zooms by some steps around a pixel.
@@ -101,26 +129,28 @@ export class HilbertMap extends EventTarget {
     this.left = Math.min(Math.max(this.left + x, 0), most);
     this.top = Math.min(Math.max(this.top + y, 0), most);
     this.paint();
+    this.dispatchEvent(new Event("move"));
   }
 
   // Returns the text of the prefix that is drawn at a pixel; null outside.
   prefixAt(x, y) {
     if (!this.legend) return null;
-    const deepest = Math.floor((this.legend.bits - this.block.length) / 2);
-    const order = Math.min(Math.floor(this.zoom) + 8, deepest);
-    const cells = 2 ** order;
-    const column = Math.floor(((this.left + x) / this.world) * cells);
-    const row = Math.floor(((this.top + y) / this.world) * cells);
-    if (column < 0 || row < 0 || column >= cells || row >= cells) return null;
-    return this.prefixOf(column, row, order);
+    const [column, row] = [(this.left + x) / this.unit, (this.top + y) / this.unit];
+    const block = this.blockAt(Math.floor(column), Math.floor(row));
+    if (!block) return null;
+    const deepest = Math.floor((block.bits - block.length) / 2);
+    const order = Math.max(0, Math.min(Math.floor(this.zoom) + 8, deepest));
+    const cell = (place) => Math.floor((place - Math.floor(place)) * 2 ** order);
+    return this.prefixOf(block, cell(column), cell(row), order);
   }
 
-  get block() {
-    return parsePrefix(this.legend.block);
+  // Returns the block in a column and row of blocks, if there is one.
+  blockAt(column, row) {
+    const { across } = this;
+    return column >= 0 && row >= 0 && column < across && row < across ? this.blocks[row * across + column] : undefined;
   }
 
-  prefixOf(column, row, order) {
-    const { address, length, bits } = this.block;
+  prefixOf({ address, length, bits }, column, row, order) {
     const long = length + 2 * order;
     const at = hilbertIndex(column, row, order) << BigInt(bits - long);
     return prefixText(address | at, long, bits);
@@ -130,15 +160,16 @@ export class HilbertMap extends EventTarget {
   find(text) {
     if (!this.legend) return;
     const { address, length, bits } = parsePrefix(text);
-    const block = this.block;
-    if (bits !== block.bits || length < block.length) return;
+    const inside = (block) => bits === block.bits && length >= block.length && (address ^ block.address) >> BigInt(bits - block.length) === 0n;
+    const at = this.blocks.findIndex(inside);
+    if (at < 0) return;
+    const block = this.blocks[at];
     const order = Math.min(Math.floor((length - block.length) / 2), 30);
-    const index = (address - block.address) >> BigInt(bits - block.length - 2 * order);
-    if (index < 0n || index >= 1n << BigInt(2 * order)) return;
-    const [x, y] = hilbertPosition(index, order);
-    this.zoom = Math.min(Math.max(order - 3 + this.least, this.least), this.legend.zooms);
-    const cell = this.world / 2 ** order;
-    [this.left, this.top] = [(x + 0.5) * cell - this.side / 2, (y + 0.5) * cell - this.side / 2];
+    const [x, y] = hilbertPosition((address - block.address) >> BigInt(bits - block.length - 2 * order), order);
+    this.zoom = Math.min(Math.max(order - 3 + Math.log2(this.side / TILE), this.least), Math.max(this.legend.zooms, this.least));
+    const cell = this.unit / 2 ** order;
+    const middle = (before, place) => before * this.unit + (place + 0.5) * cell - this.side / 2;
+    [this.left, this.top] = [middle(at % this.across, x), middle(Math.floor(at / this.across), y)];
     this.moveBy(0, 0);
   }
 
@@ -160,7 +191,7 @@ export class HilbertMap extends EventTarget {
     context.fillRect(0, 0, this.side, this.side);
     const zoom = Math.min(Math.max(Math.round(this.zoom), 0), this.legend.zooms);
     const size = TILE * 2 ** (this.zoom - zoom);
-    const count = 2 ** zoom;
+    const count = 2 ** zoom * this.across;
     const last = (start) => Math.min(Math.floor((start + this.side) / size), count - 1);
     this.wanted = [];
     for (let row = Math.floor(this.top / size); row <= last(this.top); row += 1) {
@@ -176,8 +207,12 @@ export class HilbertMap extends EventTarget {
   paintTile(context, zoom, column, row, size) {
     const [x, y] = [column * size - this.left, row * size - this.top];
     const key = `${zoom}/${column}/${row}`;
+    // Where blocks end, nothing is drawn.
+    const each = 2 ** zoom;
+    const block = Math.floor(row / each) * this.across + Math.floor(column / each);
+    if (block >= this.blocks.length) return undefined;
     const own = this.tiles.get(key);
-    if (!own) this.wanted.push([zoom, column, row]);
+    if (!own) this.wanted.push([zoom, column, row, block]);
     const picture = own?.picture ?? this.before.get(key)?.picture;
     if (picture) return context.drawImage(picture, x, y, size, size);
     // The part of a larger tile that is there already.
@@ -195,12 +230,13 @@ export class HilbertMap extends EventTarget {
 
   fetch() {
     while (this.running < AT_ONCE && this.wanted.length > 0) {
-      const [zoom, column, row] = this.wanted.shift();
+      const [zoom, column, row, block] = this.wanted.shift();
       const [key, era] = [`${zoom}/${column}/${row}`, this.era];
       const tile = { picture: null };
       this.tiles.set(key, tile);
       this.running += 1;
-      this.draw(zoom, column, row)
+      const each = 2 ** zoom;
+      this.draw(zoom, column % each, row % each, this.legend.blocks[block])
         .then((blob) => createImageBitmap(blob))
         .then((picture) => {
           if (era !== this.era) return picture.close();
@@ -231,22 +267,24 @@ export class HilbertMap extends EventTarget {
 
   // Writes the first addresses of the parts that are large enough, with a line around each.
   label(context) {
-    const order = Math.max(0, Math.floor(Math.log2(this.world / LABEL_PIXELS)));
-    const deepest = Math.floor((this.legend.bits - this.block.length) / 2);
-    if (order > deepest) return;
-    const side = this.world / 2 ** order;
+    const order = Math.max(0, Math.floor(Math.log2(this.unit / LABEL_PIXELS)));
+    const [{ bits, length }] = this.blocks;
+    if (order > Math.floor((bits - length) / 2)) return;
+    const cells = 2 ** order;
+    const side = this.unit / cells;
     context.font = "11px system-ui, sans-serif";
     context.textAlign = "center";
     context.textBaseline = "middle";
     context.lineJoin = "round";
     for (let row = Math.floor(this.top / side); row * side - this.top < this.side; row += 1) {
       for (let column = Math.floor(this.left / side); column * side - this.left < this.side; column += 1) {
-        if (column >= 2 ** order || row >= 2 ** order) continue;
+        const block = this.blockAt(Math.floor(column / cells), Math.floor(row / cells));
+        if (!block) continue;
         const [x, y] = [column * side - this.left, row * side - this.top];
         context.strokeStyle = "rgba(0, 0, 0, .18)";
         context.lineWidth = 1;
         context.strokeRect(x, y, side, side);
-        const text = shortened(this.prefixOf(column, row, order));
+        const text = shortened(this.prefixOf(block, column % cells, row % cells, order));
         context.strokeStyle = "rgba(255, 255, 255, .85)";
         context.lineWidth = 3;
         context.strokeText(text, x + side / 2, y + side / 2, side - 4);
@@ -277,6 +315,7 @@ export class HilbertMap extends EventTarget {
     canvas.addEventListener("wheel", (event) => {
       event.preventDefault();
       this.zoomBy(-event.deltaY / 240, event.offsetX, event.offsetY);
+      this.tell("point", event.offsetX, event.offsetY);
     }, { passive: false });
     canvas.addEventListener("pointerdown", (event) => {
       canvas.setPointerCapture(event.pointerId);

@@ -77,7 +77,8 @@ addEventListener("message", async ({ data: { id, name, bytes, question } }) => {
         ? run(exports, [encoded], () => exports.fibula_ask())
         : run(exports, [encoded, new Uint8Array(bytes)], () => exports.fibula_read(encoded.length));
     if (status < 0) throw new Error(new TextDecoder().decode(body));
-    postMessage({ id, body, isTruncated: status === 1 }, [body]);
+    const total = exports.fibula_total();
+    postMessage({ id, body, isTruncated: status === 1, total: total < 0 ? null : total }, [body]);
   } catch (error) {
     // After a trap the memory may be in any state.
     const isTrap = error instanceof WebAssembly.RuntimeError;

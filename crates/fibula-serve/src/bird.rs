@@ -125,7 +125,7 @@ pub(crate) async fn routes(
     let limit = app.settings.limits.rows;
     let open = format!("{{\"api\":{},\"routes\":[", api());
     let frame = Frame { open, between: ",", after_each: "", close: "]}" };
-    Ok(list(&app, &share, routes, limit, frame, "application/json"))
+    Ok(list(&app, &share, routes, (0, limit), frame, "application/json"))
 }
 
 /// The routes of a table.

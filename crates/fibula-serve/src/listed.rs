@@ -13,17 +13,14 @@ use axum::extract::State;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Uri};
 use axum::response::Response;
 use fibula::{IpPrefix, NextHop};
-use fibula_page::{Difference, Query, Which, differences};
+use fibula_page::{DIFF, Difference, Page, Query, Which, differences};
 use std::sync::Arc;
-
-/// The parameters of `/v1/routes`.
-pub(crate) const ROUTES: &[&str] = &["table", "covered-by", "covering", "value", "limit"];
-
-/// The parameters of `/v1/diff`.
-pub(crate) const DIFF: &[&str] = &["from", "to", "limit"];
 
 /// Says that there are more rows than the answer has.
 pub(crate) const TRUNCATED: HeaderName = HeaderName::from_static("fibula-truncated");
+
+/// Says how many rows there are.
+pub(crate) const TOTAL: HeaderName = HeaderName::from_static("fibula-total");
 
 /// Some routes of a table.
 struct Routes {
@@ -70,7 +67,7 @@ pub(crate) async fn routes(
     uri: Uri,
     headers: HeaderMap,
 ) -> Result<Response, Refusal> {
-    let query = Query::of(uri.query(), ROUTES)?;
+    let query = Query::of(uri.query(), Which::KNOWN)?;
     let served = app.table(&query, "table")?;
     let tables = [Arc::clone(&served)];
     let listing = Routes { served, which: Which::asked(&query)? };
@@ -101,7 +98,8 @@ async fn answer(
 ) -> Result<Response, Refusal> {
     let media = Media::accepted(headers, &[Media::Json, Media::Ndjson], Media::Json)?;
     let most = app.settings.limits.rows;
-    let limit = query.number("limit")?.unwrap_or(most);
+    let page = Page::asked(query)?;
+    let limit = page.limit.unwrap_or(most);
     if limit > most {
         return Err(Refusal::bad(format_args!("limit: {limit} is more than the {most} rows of an answer")));
     }
@@ -113,12 +111,20 @@ async fn answer(
     let all = Arc::clone(&listing);
     // Two full tables take some 100 ms to compare, and to find the routes of a value, all are
     // walked.
-    let is_truncated = app.walk(share, move || all.rows().nth(limit).is_some()).await?;
-    let mut response = list(app, share, listing, limit, Frame::of(media), media.name());
+    let end = page.offset.saturating_add(limit);
+    let counted = move || {
+        let total = page.total(|| all.rows().count());
+        (total.map_or_else(|| all.rows().nth(end).is_some(), |total| total > end), total)
+    };
+    let (is_truncated, total) = app.walk(share, counted).await?;
+    let mut response = list(app, share, listing, (page.offset, limit), Frame::of(media), media.name());
     let headers = response.headers_mut();
     let generations: Vec<String> = tables.iter().map(|served| served.generation.to_string()).collect();
     let generations = HeaderValue::try_from(generations.join(", "));
     headers.insert(GENERATION, generations.map_err(|_| Refusal::bug())?);
+    if let Some(total) = total {
+        headers.insert(TOTAL, total.into());
+    }
     if is_truncated {
         headers.insert(TRUNCATED, HeaderValue::from_static("true"));
     }

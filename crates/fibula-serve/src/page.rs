@@ -12,14 +12,8 @@ use axum::http::{HeaderMap, HeaderValue, Uri};
 use axum::response::Response;
 use axum::routing::get;
 use axum::{Extension, Router};
-use fibula_page::{Asked, By, FILES, Query, family};
+use fibula_page::{Asked, By, FILES, LEGEND, Query, TILE, family};
 use std::sync::Arc;
-
-/// The parameters of `/v1/tile`.
-pub(crate) const TILE: &[&str] = &["table", "family", "by", "against", "zoom", "x", "y"];
-
-/// The parameters of `/v1/legend`.
-pub(crate) const LEGEND: &[&str] = &["table", "family", "by", "against"];
 
 /// The parameters of `/v1/figures`.
 pub(crate) const FIGURES: &[&str] = &["table"];
@@ -35,6 +29,12 @@ pub(crate) fn files<S: Clone + Send + Sync + 'static>(router: Router<S>) -> Rout
             get(move |headers: HeaderMap| async move { kept(&headers, file.text, file.media) }),
         )
     });
+    // The page shows what there is.
+    let parts = if MODULE.is_empty() { "{\"reader\":false}" } else { "{\"reader\":true}" };
+    let files = files.route(
+        "/page/parts.json",
+        get(move |headers: HeaderMap| async move { kept(&headers, parts, "application/json") }),
+    );
     if MODULE.is_empty() {
         return files;
     }

@@ -2,7 +2,7 @@
 
 use crate::Error;
 use crate::app::App;
-use crate::listed::TRUNCATED;
+use crate::listed::{TOTAL, TRUNCATED};
 use crate::metrics::PerRoute;
 use crate::refusal::Refusal;
 use crate::stream::GENERATION;
@@ -19,6 +19,7 @@ use axum::middleware::{Next, from_fn_with_state, map_response};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodRouter, get, post};
 use fibula_access::Token;
+use fibula_page::{DIFF, LEGEND, TILE, Which};
 use std::sync::Arc;
 use std::time::Instant;
 use tower_http::CompressionLevel;
@@ -48,12 +49,12 @@ pub const ROUTES: &[Route] = &[
     route("GET", "/v1/lookup", lookup::PARAMETERS),
     route("POST", "/v1/lookup", stream::PARAMETERS),
     route("GET", "/v1/tables", listing::PARAMETERS),
-    route("GET", "/v1/routes", listed::ROUTES),
-    route("GET", "/v1/diff", listed::DIFF),
+    route("GET", "/v1/routes", Which::KNOWN),
+    route("GET", "/v1/diff", DIFF),
     route("GET", "/v1/rov", rov::PARAMETERS),
     route("GET", "/v1/figures", page::FIGURES),
-    route("GET", "/v1/legend", page::LEGEND),
-    route("GET", "/v1/tile", page::TILE),
+    route("GET", "/v1/legend", LEGEND),
+    route("GET", "/v1/tile", TILE),
     route("GET", "/v1/engines", race::PARAMETERS),
     route("GET", "/v1/events", events::PARAMETERS),
     route("GET", "/v1/router", router::PARAMETERS),
@@ -138,7 +139,7 @@ pub(crate) fn all(app: &Arc<App>) -> Result<Router, Error> {
                 .allow_origin(origins)
                 .allow_methods([Method::GET, Method::POST])
                 .allow_headers([AUTHORIZATION, CONTENT_TYPE, CONTENT_ENCODING, IF_NONE_MATCH])
-                .expose_headers([GENERATION, TRUNCATED, ETAG]),
+                .expose_headers([GENERATION, TRUNCATED, TOTAL, ETAG]),
         ),
         None => router,
     };

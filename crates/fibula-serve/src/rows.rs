@@ -47,19 +47,19 @@ impl Frame {
     }
 }
 
-/// Answers with at most `limit` rows.
+/// Answers with at most `limit` rows after the first `offset`.
 pub(crate) fn list(
     app: &Arc<App>,
     share: &Arc<Share>,
     listing: Arc<impl Listing>,
-    limit: usize,
+    (offset, limit): (usize, usize),
     frame: Frame,
     media: &'static str,
 ) -> Response {
     let (parts, channel) = Channel::of_parts(PARTS);
     let (app, share) = (Arc::clone(app), Arc::clone(share));
     tokio::spawn(async move {
-        let mut rows = listing.rows().take(limit);
+        let mut rows = listing.rows().skip(offset).take(limit);
         let mut out = frame.open.into_bytes();
         let mut is_first = true;
         loop {

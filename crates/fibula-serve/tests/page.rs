@@ -43,6 +43,11 @@ fn a_browser_answers_as_a_service_does() {
         "/v1/routes?table=rib&value=64501",
         "/v1/routes?table=rib&value=6450",
         "/v1/diff?from=rib&to=other",
+        "/v1/routes?table=rib&limit=2&offset=1&total",
+        "/v1/routes?table=rib&offset=9&total=true",
+        "/v1/diff?from=rib&to=other&offset=1&limit=1&total",
+        "/v1/tile?table=rib&family=6&block=2000::/12",
+        "/v1/tile?table=rib&family=6&block=2400::/12",
         "/v1/figures?table=rib",
         "/v1/legend?table=rib",
         "/v1/legend?table=rib&family=6&by=value",
@@ -68,6 +73,9 @@ fn a_browser_answers_as_a_service_does() {
                 assert_eq!(status, 200, "{question}");
                 let is_truncated = headers.iter().any(|(name, _)| name == "fibula-truncated");
                 assert_eq!(found.is_truncated, is_truncated, "{question}");
+                let total = headers.iter().find(|(name, _)| name == "fibula-total");
+                let total = total.map(|(_, total)| total.parse().unwrap());
+                assert_eq!(found.total, total, "{question}");
                 if question.starts_with("/v1/tile") {
                     assert_eq!(found.body, body, "{question}");
                 } else {
@@ -214,7 +222,8 @@ fn the_page_needs_no_token_and_runs_nothing_of_others() {
     // Every file that another names is there.
     for name in all.split('"').filter(|text| text.starts_with("./") || text.starts_with("/page/")) {
         let name = name.trim_start_matches("./").trim_start_matches("/page/");
-        let is_there = FILES.iter().any(|file| file.path.ends_with(name)) || name == "module.wasm";
+        let is_made = matches!(name, "module.wasm" | "parts.json");
+        let is_there = FILES.iter().any(|file| file.path.ends_with(name)) || is_made;
         assert!(is_there, "{name}");
     }
 }
