@@ -71,7 +71,7 @@ fn it_reads_again_on_sighup_and_ends_by_sigterm() {
     let mut service = Service::start(&["-t", path.to_str().unwrap()]);
     let row = |value: &str, generation: u64| {
         format!(
-            "[{{\"address\":\"10.0.0.1\",\"prefix\":\"10.0.0.0/8\",\"next_hop\":\"{value}\",\
+            "[{{\"address\":\"10.0.0.1\",\"prefix\":\"10.0.0.0/8\",\"next_hop\":{value},\
              \"table\":\"rib\",\"generation\":{generation}}}]\n"
         )
     };
@@ -325,7 +325,7 @@ fn ten_thousand_connections_are_kept_and_answered() {
             while !answer.ends_with("]\n") {
                 assert!(reader.read_line(&mut answer).unwrap() > 0, "{answer}");
             }
-            assert!(answer.starts_with("HTTP/1.1 200") && answer.contains("\"next_hop\":\"1\""), "{answer}");
+            assert!(answer.starts_with("HTTP/1.1 200") && answer.contains("\"next_hop\":1,"), "{answer}");
         }
     }
     let status = fs::read_to_string(format!("/proc/{}/status", service.child.id())).unwrap();

@@ -17,7 +17,7 @@
 //! let table = Shown::new("mine", 1, loaded);
 //! let found = answer(&[table], &Pictures::default(), "/v1/lookup?addr=10.1.2.3")?;
 //! let text = String::from_utf8(found.body)?;
-//! assert!(text.contains(r#""prefix":"10.1.0.0/16","next_hop":"64501""#), "{text}");
+//! assert!(text.contains(r#""prefix":"10.1.0.0/16","next_hop":64501"#), "{text}");
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 #![deny(unsafe_code)]

@@ -238,7 +238,11 @@ impl Shown {
 
 /// Returns a value as JSON.
 fn json_text(info: &NextHopInfo) -> Box<str> {
-    json_of(info).map_or_else(|| Value::from(info.to_string()).to_string(), str::to_owned).into()
+    match info {
+        // A number, as columns of Arrow have it.
+        NextHopInfo::AutonomousSystem(asn) => asn.to_string().into(),
+        _ => json_of(info).map_or_else(|| Value::from(info.to_string()).to_string(), str::to_owned).into(),
+    }
 }
 
 fn numbered<'t, A: Address>(

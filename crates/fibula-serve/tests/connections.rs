@@ -20,7 +20,7 @@ fn serve(limits: Limits) -> (Tables, Service) {
 }
 
 fn is_served(service: &Service) -> bool {
-    service.get("/v1/lookup?addr=10.0.0.1").json()[0]["next_hop"] == "1"
+    service.get("/v1/lookup?addr=10.0.0.1").json()[0]["next_hop"] == 1
 }
 
 #[test]
@@ -97,7 +97,7 @@ fn one_client_takes_neither_the_share_of_another_nor_health() {
             }
         }
         let answer = asked("127.0.0.1", &service, "/v1/lookup?addr=10.0.0.1");
-        assert_eq!(answer.json()[0]["next_hop"], "1");
+        assert_eq!(answer.json()[0]["next_hop"], 1);
         // It has more than its share, and gets it when what it has begun stalls.
         until("its oldest request is ended for a new one", || {
             asked("127.0.0.2", &service, "/v1/lookup?addr=10.0.0.1").status == 200
@@ -207,7 +207,7 @@ fn hostile_bytes_are_refused_and_pipelined_requests_answered() {
     let request = "GET /v1/lookup?addr=10.0.0.1 HTTP/1.1\r\nHost: a\r\n\r\n".repeat(100);
     client.stream().write_all(request.as_bytes()).unwrap();
     for _ in 0..100 {
-        assert_eq!(client.read().unwrap().json()[0]["next_hop"], "1");
+        assert_eq!(client.read().unwrap().json()[0]["next_hop"], 1);
     }
     // A body that is cut off.
     for _ in 0..20 {
@@ -256,7 +256,7 @@ fn tls_is_spoken_and_nothing_else() {
     let mut client = Client::new(StreamOwned::new(connection, TcpStream::connect(service.address).unwrap()));
     for _ in 0..2 {
         let answer = client.ask("GET", "/v1/lookup?addr=10.0.0.1", &[], b"");
-        assert_eq!(answer.json()[0]["next_hop"], "1");
+        assert_eq!(answer.json()[0]["next_hop"], 1);
     }
     let body = "10.0.0.1\n".repeat(100_000);
     assert_eq!(client.ask("POST", "/v1/lookup", &[], body.as_bytes()).text().lines().count(), 100_000);

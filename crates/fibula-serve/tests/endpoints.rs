@@ -47,7 +47,7 @@ fn one_address_is_looked_up_in_all_tables_or_in_one() {
     // Prefixes, the other family, and values with fields.
     let first = |target: &str| service.get(target).json()[0].clone();
     assert_eq!(first("/v1/lookup?addr=10.0.0.0%2F12&table=rib")["prefix"], "10.0.0.0/8");
-    assert_eq!(first("/v1/lookup?addr=2001:db8::7&table=rib")["next_hop"], "64500");
+    assert_eq!(first("/v1/lookup?addr=2001:db8::7&table=rib")["next_hop"], 64500);
     assert_eq!(first("/v1/lookup?addr=2001:db9::7&table=rib&all=1")["prefix"], Value::Null);
     let fields = json!({ "country": "BE", "asn": 64500 });
     assert_eq!(first("/v1/lookup?addr=192.0.2.7&table=sites")["next_hop"], fields);
@@ -152,7 +152,7 @@ fn routes_and_differences_are_rows() {
         row("removed", "0.0.0.0/0", json!("192.0.2.254"), Value::Null),
         row("changed", "10.1.0.0/16", json!("192.0.2.2 dev eth0"), json!("192.0.2.9")),
         row("added", "10.2.0.0/16", Value::Null, json!("192.0.2.2")),
-        row("removed", "2001:db8::/32", json!("64500"), Value::Null),
+        row("removed", "2001:db8::/32", json!(64500), Value::Null),
     ]);
     assert_eq!(difference.json(), expected);
     assert_eq!(service.get("/v1/diff?from=rib&to=rib").json(), json!([]));

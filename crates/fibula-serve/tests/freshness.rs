@@ -82,7 +82,7 @@ fn a_file_that_lost_too_much_is_refused_and_its_table_is_stale() {
     );
     let since = about(&service, "rib")["error_since"].clone();
     assert!(since.as_str().unwrap() >= loaded.as_str().unwrap());
-    assert_eq!((next_hop(&service, "rib"), &about(&service, "rib")["loaded"]), (json!("1"), &loaded));
+    assert_eq!((next_hop(&service, "rib"), &about(&service, "rib")["loaded"]), (json!(1), &loaded));
     for path in ["/healthz", "/readyz"] {
         let health = service.get(path);
         assert_eq!((health.status, &health.json()["status"]), (200, &json!("stale")), "{path}");
@@ -102,12 +102,12 @@ fn a_file_that_lost_too_much_is_refused_and_its_table_is_stale() {
     let ipv4 = ten(3).lines().take(10).collect::<Vec<_>>().join("\n");
     tables.replace("rib", &ipv4);
     is(&service, "rib", "stale", "holds 0 IPv6 routes where 2 are served: a reload may lose 50% (--shrink)");
-    assert_eq!((next_hop(&service, "rib"), &about(&service, "rib")["error_since"]), (json!("1"), &since));
+    assert_eq!((next_hop(&service, "rib"), &about(&service, "rib")["error_since"]), (json!(1), &since));
     // Half of them may go.
     let half = ten(4).lines().skip(1).step_by(2).collect::<Vec<_>>().join("\n");
     tables.replace("rib", &half);
     is(&service, "rib", "ok", "");
-    assert_eq!((next_hop(&service, "rib"), &about(&service, "rib")["generation"]), (json!("4"), &json!(2)));
+    assert_eq!((next_hop(&service, "rib"), &about(&service, "rib")["generation"]), (json!(4), &json!(2)));
     assert_eq!(service.get("/healthz").json()["status"], "ok");
     assert_eq!(about(&service, "rib")["routes_before"], json!({ "ipv4": 10, "ipv6": 2 }));
     assert_eq!(about(&service, "rib")["last_good"], about(&service, "rib")["loaded"]);
@@ -134,20 +134,20 @@ fn what_is_no_regular_file_is_refused_by_its_name_and_holds_up_nothing() {
         ("is a socket, expected a regular file", |path| drop(UnixListener::bind(path).unwrap())),
         ("is a directory, expected a regular file", |path| fs::create_dir(path).unwrap()),
     ];
-    for (value, (what, make)) in ["2", "3", "4", "5"].into_iter().zip(kinds) {
+    for (value, (what, make)) in [2, 3, 4, 5].into_iter().zip(kinds) {
         replace_by(&tables, "rib", make);
         is(&service, "rib", "stale", what);
         // The next look at a pipe, and a signal, do not wait for it.
         service.handle.reload();
-        tables.replace("other", &ten(value.parse().unwrap()));
-        until("the other table is read", || next_hop(&service, "other") == *value);
-        assert_eq!(next_hop(&service, "rib"), "1");
+        tables.replace("other", &ten(value));
+        until("the other table is read", || next_hop(&service, "other") == value);
+        assert_eq!(next_hop(&service, "rib"), 1);
         let refused = try_start(tables.settings(&["other", "rib"])).err().unwrap();
         assert!(refused.ends_with(what), "{refused}");
     }
     replace_by(&tables, "rib", |path| fs::write(path, ten(9)).unwrap());
     is(&service, "rib", "ok", "");
-    assert_eq!(next_hop(&service, "rib"), "9");
+    assert_eq!(next_hop(&service, "rib"), 9);
 }
 
 #[test]
@@ -158,7 +158,7 @@ fn a_file_that_is_written_in_place_is_read_again_whatever_its_time_says() {
     let modified = fs::metadata(tables.path("rib")).unwrap().modified().unwrap();
     fs::write(tables.path("rib"), ten(2)).unwrap();
     fs::File::options().write(true).open(tables.path("rib")).unwrap().set_modified(modified).unwrap();
-    until("it is read again", || next_hop(&service, "rib") == "2");
+    until("it is read again", || next_hop(&service, "rib") == 2);
 }
 
 #[test]
@@ -190,7 +190,7 @@ fn a_table_that_was_never_read_refuses_to_answer() {
     assert_eq!(payloads.status, 503);
     assert!(payloads.error().contains("holds no prefixes with RPKI payloads"), "{}", payloads.error());
     // The others answer.
-    assert_eq!(next_hop(&service, "rib"), "1");
+    assert_eq!(next_hop(&service, "rib"), 1);
     let states = |path: &str| {
         let health = service.get(path);
         let health = (health.status, health.json());
@@ -211,6 +211,6 @@ fn a_table_that_was_never_read_refuses_to_answer() {
     tables.replace("empty", "10.0.0.0/8 5\n");
     tables.replace("vrps.csv", "ASN,IP Prefix,Max Length\nAS1,10.0.0.0/8,8\n");
     until("both are read", || states("/readyz") == (200, json!("ok"), Value::Null));
-    assert_eq!(next_hop(&service, "empty"), "5");
+    assert_eq!(next_hop(&service, "empty"), 5);
     assert_eq!(service.get("/v1/rov?prefix=10.0.0.0/8&origin=1").json()[0]["rov"], "valid");
 }

@@ -57,7 +57,7 @@ impl Version {
         let Some(route) = (next_hop.0 as usize).checked_sub(1).map(|at| self.routes[at]) else {
             return (Value::Null, Value::Null);
         };
-        (route.prefix.to_string().into(), Self::value(seed, next_hop).to_string().into())
+        (route.prefix.to_string().into(), Self::value(seed, next_hop).into())
     }
 }
 
@@ -137,7 +137,7 @@ fn a_broken_replacement_is_told_and_not_taken() {
     assert_eq!((health.status, &health.json()["status"]), (200, &json!("stale")));
     assert!(health.json()["errors"]["rib"]["error"].is_string());
     let next_hop = |answer: Answer| answer.json()[0]["next_hop"].clone();
-    assert_eq!(next_hop(service.get("/v1/lookup?addr=10.0.0.1")), "1");
+    assert_eq!(next_hop(service.get("/v1/lookup?addr=10.0.0.1")), 1);
     let metrics = service.get("/metrics");
     for line in ["fibula_serve_stale{table=\"rib\"} 1", "fibula_serve_failed_reads_total{table=\"rib\"} 1"] {
         assert!(metrics.text().lines().any(|other| other == line), "{line} in {}", metrics.text());
@@ -145,11 +145,12 @@ fn a_broken_replacement_is_told_and_not_taken() {
     // A file that is gone, and one that is good again.
     std::fs::remove_file(tables.path("rib")).unwrap();
     until("the file is missed", || about()["error"].as_str().unwrap().contains("No such file"));
-    assert_eq!(next_hop(service.get("/v1/lookup?addr=10.0.0.1")), "1");
-    tables.replace("rib", "10.0.0.0/8 3\n");
+    assert_eq!(next_hop(service.get("/v1/lookup?addr=10.0.0.1")), 1);
+    tables.replace("rib", "10.0.0.0/8 3
+");
     until("the file is read", || about()["error"].is_null());
     assert_eq!(about()["generation"], 2);
-    assert_eq!(next_hop(service.get("/v1/lookup?addr=10.0.0.1")), "3");
+    assert_eq!(next_hop(service.get("/v1/lookup?addr=10.0.0.1")), 3);
     assert_eq!(service.get("/healthz").json()["status"], "ok");
 }
 
@@ -171,10 +172,10 @@ fn a_reload_that_is_asked_for_reads_a_file_that_looks_the_same() {
     tables.replace("vrps.csv", "ASN,IP Prefix,Max Length\nAS2,10.0.0.0/8,8\n");
     thread::sleep(Duration::from_millis(50));
     let row = || service.get("/v1/lookup?addr=10.0.0.1").json()[0].clone();
-    assert_eq!((&row()["next_hop"], &row()["generation"]), (&json!("1"), &json!(1)));
+    assert_eq!((&row()["next_hop"], &row()["generation"]), (&json!(1), &json!(1)));
     service.handle.reload();
     until("the table is read again", || row()["generation"] == 2);
-    assert_eq!(row()["next_hop"], "2");
+    assert_eq!(row()["next_hop"], 2);
     until("the payloads are read again", || rov() == "invalid-as");
 }
 
@@ -199,9 +200,9 @@ fn listeners_are_told_what_changed() {
     assert_eq!(data("reload"), [expected]);
     let change = |change: &str, prefix: &str, before: Value, after: Value| json!({ "change": change, "prefix": prefix, "before": before, "after": after });
     let changes = [
-        change("changed", "10.0.0.0/8", json!("1"), json!("2")),
-        change("removed", "10.1.0.0/16", json!("1"), Value::Null),
-        change("added", "2001:db8::/32", Value::Null, json!("1")),
+        change("changed", "10.0.0.0/8", json!(1), json!(2)),
+        change("removed", "10.1.0.0/16", json!(1), Value::Null),
+        change("added", "2001:db8::/32", Value::Null, json!(1)),
     ];
     assert_eq!(data("change"), changes);
     // More changes than are told.
