@@ -177,7 +177,7 @@ fn version_of(value: &Value) -> Option<u64> {
 
 /// Returns a file of 40 routes with a version, or the first of them.
 fn table(version: u64, routes: usize) -> String {
-    let lines: Vec<String> = (0..routes).map(|at| format!("10.{at}.0.0/16 AS{version}\n")).collect();
+    let lines: Vec<String> = (0..routes).map(|at| format!("10.{at}.0.0/16 {version}\n")).collect();
     lines.concat()
 }
 

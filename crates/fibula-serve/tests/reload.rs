@@ -146,8 +146,11 @@ fn a_broken_replacement_is_told_and_not_taken() {
     std::fs::remove_file(tables.path("rib")).unwrap();
     until("the file is missed", || about()["error"].as_str().unwrap().contains("No such file"));
     assert_eq!(next_hop(service.get("/v1/lookup?addr=10.0.0.1")), 1);
-    tables.replace("rib", "10.0.0.0/8 3
-");
+    tables.replace(
+        "rib",
+        "10.0.0.0/8 3
+",
+    );
     until("the file is read", || about()["error"].is_null());
     assert_eq!(about()["generation"], 2);
     assert_eq!(next_hop(service.get("/v1/lookup?addr=10.0.0.1")), 3);

@@ -69,7 +69,7 @@ pub(crate) struct Arguments {
     /// The certificate's key in PEM
     #[arg(long, value_name = "FILE", requires = "tls_cert")]
     tls_key: Option<PathBuf>,
-    /// An origin whose pages may ask, as in https://looking.example, or `*` for all; may be given
+    /// An origin whose pages may ask, as in `https://looking.example`, or `*` for all; may be given
     /// several times
     #[arg(long, value_name = "ORIGIN")]
     cors: Vec<String>,

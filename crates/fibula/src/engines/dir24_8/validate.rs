@@ -2,7 +2,8 @@
 
 use super::{BLOCK, Dir24_8, slots, start_of};
 use crate::Rib;
-use crate::blocks::entry::{Entry, all_are};
+use crate::blocks::entry::Entry;
+use crate::memory::Published;
 use crate::rib::Piece;
 use std::collections::BTreeSet;
 
@@ -47,4 +48,11 @@ impl<W> Dir24_8<W> {
             && (!last_in_part || in_block(last & !255, last))
             && all_are(&self.tbl24[start..end], entry)
     }
+}
+
+/// Returns whether every entry equals `entry`. Tests whole cache lines at a time, so that checking
+/// a table of 64 MB costs little more than reading it.
+fn all_are(entries: &[Published<Entry>], entry: Entry) -> bool {
+    let differs = |differing, found: &Published<Entry>| differing | (found.load().0 ^ entry.0);
+    entries.chunks(64).all(|some| some.iter().fold(0, differs) == 0)
 }

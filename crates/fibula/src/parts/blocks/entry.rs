@@ -28,7 +28,7 @@
 //! that is left in the chunk is final.
 
 use crate::engine::Width;
-use crate::memory::{Published, Shareable, Words, word_around};
+use crate::memory::{Shareable, Words, word_around};
 use crate::{Address, Delta, NextHop, Route};
 use std::fmt;
 use std::ops::Range;
@@ -150,13 +150,4 @@ pub fn replace(
         }
     }
     set
-}
-
-/// Returns whether every entry equals `entry`. Tests whole cache lines at a time, so that checking
-/// a table of 64 MB costs little more than reading it.
-#[cfg(any(test, feature = "engines"))]
-#[must_use]
-pub(crate) fn all_are(entries: &[Published<Entry>], entry: Entry) -> bool {
-    let differs = |differing, found: &Published<Entry>| differing | (found.load().0 ^ entry.0);
-    entries.chunks(64).all(|some| some.iter().fold(0, differs) == 0)
 }
