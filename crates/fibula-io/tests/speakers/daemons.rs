@@ -214,6 +214,10 @@ impl Daemon for Bird {
     }
 }
 
+/// The file of GoBGP's updates, in the folder where it runs. It takes the name for a layout of
+/// times: a 1 in the random name of a folder is the month.
+const UPDATES: &str = "updates.mrt";
+
 /// GoBGP. Of equal paths it takes the oldest unless it is told to compare identifiers.
 #[derive(Debug)]
 pub(crate) struct GoBgp {
@@ -228,7 +232,7 @@ impl GoBgp {
     }
 
     pub(crate) fn updates(&self) -> PathBuf {
-        self.running.at("updates.mrt")
+        self.running.at(UPDATES)
     }
 
     fn json(network: &Network) -> Value {
@@ -244,9 +248,8 @@ impl Daemon for GoBgp {
              [global.route-selection-options.config]\nexternal-compare-router-id = true\n\
              [[bmp-servers]]\n[bmp-servers.config]\naddress = \"127.0.0.1\"\nport = {BMP_PORT}\n\
              route-monitoring-policy = \"{}\"\n\
-             [[mrt-dump]]\n[mrt-dump.config]\ndump-type = \"updates\"\nrotation-interval = 86400\nfile-name = \"{}\"\n",
-            self.monitors,
-            self.updates().display()
+             [[mrt-dump]]\n[mrt-dump.config]\ndump-type = \"updates\"\nrotation-interval = 86400\nfile-name = \"{UPDATES}\"\n",
+            self.monitors
         );
         for peer in &drawn.peers {
             writeln!(
@@ -259,6 +262,7 @@ impl Daemon for GoBgp {
         }
         fs::write(self.running.at("conf"), text).unwrap();
         let mut command = network.router_command("gobgpd");
+        command.current_dir(self.running.at(""));
         command.arg("-f").arg(self.running.at("conf"));
         self.running.start(&mut command);
     }
