@@ -96,8 +96,8 @@ pub(crate) struct Arguments {
     /// The rows that an answer about a table may have
     #[arg(long, default_value = "100000", value_name = "COUNT")]
     max_rows: NonZero<usize>,
-    /// The connections there may be, if the limit of open files allows so many; one more ends the
-    /// one that has waited longest for its client
+    /// The most connections, fewer if the limit of open files allows no more; a new one beyond
+    /// that ends the one that has waited longest for its client
     #[arg(long, default_value = "1024", value_name = "COUNT")]
     max_connections: NonZero<usize>,
     /// The connections that one client may have, an IPv4 address or the /64 of an IPv6 address;

@@ -65,15 +65,17 @@ fn what_is_wrong_is_said() {
     );
 }
 
+/// Returns the routes of a text, and what was told of it.
+fn of(text: &str) -> (Vec<String>, Vec<String>) {
+    let loaded = parse(text.as_bytes(), &ReadOptions::default()).unwrap();
+    assert_eq!(loaded.format, Format::RouteColumns);
+    let notes: Vec<String> =
+        loaded.report.notes.iter().map(|note| format!("{} {}", note.count, note.what)).collect();
+    (routes(&loaded), notes)
+}
+
 #[test]
 fn columns_of_routers() {
-    let of = |text: &str| {
-        let loaded = parse(text.as_bytes(), &ReadOptions::default()).unwrap();
-        assert_eq!(loaded.format, Format::RouteColumns);
-        let notes: Vec<String> =
-            loaded.report.notes.iter().map(|note| format!("{} {}", note.count, note.what)).collect();
-        (routes(&loaded), notes)
-    };
     let vrp = "Route Flags: R - relay, D - download to fib\nRouting Tables: Public\n         Destinations : 2        Routes : 3\n\n\
         Destination/Mask    Proto   Pre  Cost        Flags NextHop         Interface\n        \
         0.0.0.0/0   Static  60   0             RD  192.0.2.1       GigabitEthernet0/0/0\n                    \
@@ -131,13 +133,6 @@ fn columns_of_routers() {
 
 #[test]
 fn blocks_of_names_and_values() {
-    let of = |text: &str| {
-        let loaded = parse(text.as_bytes(), &ReadOptions::default()).unwrap();
-        assert_eq!(loaded.format, Format::RouteColumns);
-        let notes: Vec<String> =
-            loaded.report.notes.iter().map(|note| format!("{} {}", note.count, note.what)).collect();
-        (routes(&loaded), notes)
-    };
     let block = |prefix: &str, hop: &str, state: &str, flags: &str| {
         format!(
             "Destination: {prefix}\n     Protocol: Static           Process ID: 0\n   Preference: 60                     Cost: 0\n      \
