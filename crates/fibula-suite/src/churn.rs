@@ -58,7 +58,7 @@ pub fn random_tables<A: Address>(engine: &Subject, width: WidthBits) {
 /// of a table is the same at every width, so that the narrowest has most cases.
 pub fn random_operations<A: Address>(engine: &Subject, width: WidthBits) {
     let batches = proptest::collection::vec(proptest::collection::vec(changes::<A>(5), 1..4), 1..40);
-    let cases = if width == engine.one_width().unwrap_or(WidthBits::U8) { 32 } else { 6 };
+    let cases = if width == engine.narrowest() { 32 } else { 6 };
     run(cases, &batches, |batches| {
         let mut table = Checked::new(engine, Some(width), Rib::new());
         let mut withdrawals = Vec::new();

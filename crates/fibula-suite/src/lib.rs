@@ -25,7 +25,7 @@ pub mod timeline;
 pub use stamp::{ipv4, ipv6};
 
 use fibula::engine::{Config, Entry, WidthBits, find};
-use fibula::{Fib, Rib};
+use fibula::{Fib, NextHop, Rib};
 use std::fmt;
 
 /// An engine that the suite runs on: its name, and the list that it is in.
@@ -44,10 +44,20 @@ impl Subject {
         Self { engines, name: identifier.replace('_', "-") }
     }
 
-    /// Returns the width of all answers of this engine, if it has only one.
-    pub(crate) fn one_width(&self) -> Option<WidthBits> {
+    fn entry(&self) -> &'static Entry {
         let name = self.name.split('/').next().unwrap_or_default();
-        find(self.engines, name).expect("an engine of the list").one_width()
+        find(self.engines, name).expect("an engine of the list")
+    }
+
+    /// Returns the narrowest width that this engine can be asked for.
+    pub(crate) fn narrowest(&self) -> WidthBits {
+        self.entry().one_width().unwrap_or(WidthBits::U8)
+    }
+
+    /// Returns the width that this engine takes for a table with this greatest next hop.
+    pub(crate) fn width_for(&self, greatest: NextHop) -> WidthBits {
+        let least = Ord::max(self.narrowest(), self.entry().about.least_width);
+        Ord::max(least, WidthBits::holding(greatest))
     }
 }
 

@@ -147,8 +147,7 @@ pub fn next_hops_past_255_and_65535<A: Address>(engine: &Subject) {
     for count in [255, 256, 65_535, 65_536, 70_000] {
         let rib: Rib<A> = hosts(count, count);
         let mut table = Checked::new(engine, None, rib);
-        let width = engine.one_width().unwrap_or(WidthBits::holding(NextHop(count)));
-        assert_eq!(table.fib.width(), width, "{engine}");
+        assert_eq!(table.fib.width(), engine.width_for(NextHop(count)), "{engine}");
         let mut random = Random(41);
         let routes: Vec<Route<A>> = table.rib.iter().collect();
         let mut at: Vec<A> =
@@ -164,11 +163,10 @@ pub fn next_hops_past_255_and_65535<A: Address>(engine: &Subject) {
 pub fn next_hops_outgrow_their_width<A: Address>(engine: &Subject) {
     let mut table: Checked<A> = Checked::new(engine, None, random_nested(51, 200, 250));
     table.announce(prefix(1 << 60, 20), 255);
-    let one = engine.one_width();
-    assert_eq!(table.fib.width(), one.unwrap_or(WidthBits::U8));
-    for (hop, width) in [(256, WidthBits::U16), (65_535, WidthBits::U16), (65_536, WidthBits::U32)] {
+    assert_eq!(table.fib.width(), engine.width_for(NextHop(255)));
+    for hop in [256, 65_535, 65_536] {
         table.announce(prefix(u64::from(hop) << 45, 22), hop);
-        assert_eq!(table.fib.width(), one.unwrap_or(width));
+        assert_eq!(table.fib.width(), engine.width_for(NextHop(hop)));
         table.check();
     }
 }

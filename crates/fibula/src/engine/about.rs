@@ -1,6 +1,6 @@
 //! [`About`]: an engine's description of itself, known before it is built.
 
-use super::{Estimate, Survey};
+use super::{Estimate, Survey, WidthBits};
 use crate::arch::Level;
 use crate::{Limit, NextHop};
 use std::fmt;
@@ -20,6 +20,9 @@ pub struct About {
     /// The greatest next-hop index it can hold. The framework checks every table and every change
     /// against it, so that engines need not.
     pub next_hops_max: u32,
+    /// The narrowest answers that it has where no width is asked for. Narrow answers take fewer
+    /// bytes, and a batch of 32 bits turns each of them into a wide one.
+    pub least_width: WidthBits,
     /// Its other capacities.
     pub limits: &'static [LimitInfo],
     /// The parameters that can be set (`name/parameter=value`).
@@ -39,6 +42,7 @@ impl About {
         year: 0,
         updates: Updates::Rebuild,
         next_hops_max: u32::MAX,
+        least_width: WidthBits::U8,
         limits: &[],
         parameters: &[],
         preset: &[],

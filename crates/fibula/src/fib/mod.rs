@@ -324,7 +324,8 @@ pub(crate) fn check_name<A: Address>(specification: &str) -> Result<(), Error> {
 
 fn compile<A: Address>(entry: &Entry, rib: &Rib<A>, config: &Config) -> Result<Box<dyn Whole<A>>, Error> {
     let (makers, needed) = (makers(entry)?, rib.max_next_hop());
-    let width = makers.one_width.or(config.width).unwrap_or(WidthBits::holding(needed));
+    let width = Ord::max(entry.about.least_width, WidthBits::holding(needed));
+    let width = makers.one_width.or(config.width).unwrap_or(width);
     Limit::check(Limit::NEXT_HOPS, needed.0.into(), width.max().0.into())?;
     entry.about.check_next_hop(needed)?;
     (makers.build)(rib, &config.resolved(entry.about)?, width)

@@ -9,7 +9,8 @@
 //!  answers   W        W        W       the answer from that start up to the next
 //!  guide     u16  u16  u16  u16  u16   by the next bits: the interval where a search begins
 //! ```
-//! So a table takes 5 to 10 bytes an interval for IPv4 and 19 to 24 for IPv6, where the engines of
+//! So a table takes 8 to 10 bytes an interval for IPv4 and 20 to 24 for IPv6 (answers of fewer bits
+//! are there to be asked for: a batch of indices has to turn them), where the engines of
 //! full tables begin with a root of some hundred kilobytes.
 //!
 //! # Worked example
@@ -40,7 +41,7 @@ mod searched;
 use crate::arch::{Isa, Scalar, Sets};
 use crate::engine::{
     About, Config, Cost, Engine, Estimate, Level, Lookup, Meter, Persist, Persistence, Survey, Unmetered,
-    Update, Updates, Width,
+    Update, Updates, Width, WidthBits,
 };
 use crate::memory::{Array, Memory, Pages};
 use crate::sections::{SectionWriter, Sections, unsound};
@@ -66,6 +67,7 @@ pub(crate) const ABOUT: About = About {
     paper: "Lampson, Srinivasan, Varghese, IP Lookups using Multiway and Multicolumn Search, INFOCOM 1998",
     year: 1998,
     updates: Updates::InPlace,
+    least_width: WidthBits::U32,
     estimate,
     ..About::DEFAULT
 };
