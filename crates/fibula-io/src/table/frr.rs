@@ -92,7 +92,7 @@ struct HopEntry<'a> {
     blackhole: bool,
     #[serde(default)]
     reject: bool,
-    #[serde(default)]
+    #[serde(default, alias = "admin-prohibited")]
     admin_prohibited: bool,
 }
 
@@ -247,6 +247,7 @@ mod tests {
   "192.0.2.0/24":[{"selected":true,"nexthops":[{"fib":true,"directlyConnected":true,"interfaceName":"eth0"}]}],
   "198.51.100.0/24":[{"selected":true,"nexthops":[{"fib":true,"unreachable":true,"blackhole":true}]}],
   "198.51.101.0/24":[{"selected":true,"nexthops":[{"fib":true,"unreachable":true,"reject":true}]}],
+  "198.51.102.0/24":[{"selected":true,"nexthops":[{"fib":true,"unreachable":true,"admin-prohibited":true}]}],
   "203.0.113.0/24":[{"protocol":"bgp","nexthops":[{"ip":"192.0.2.1"}]}],
   "2001:db8::/32":[{"installed":true,"nexthops":[{"ip":"fe80::1","interfaceName":"eth0"}]}]
 }
@@ -261,6 +262,7 @@ mod tests {
             "192.0.2.0/24 dev eth0",
             "198.51.100.0/24 blackhole",
             "198.51.101.0/24 unreachable",
+            "198.51.102.0/24 prohibit",
             "2001:db8::/32 fe80::1 dev eth0",
         ];
         assert_eq!(routes(&loaded), expected);
@@ -344,7 +346,7 @@ mod tests {
         assert_eq!(error, "memory, line 9: 198.51.100.7/24 has bits set after its length (host bits)");
         let options = ReadOptions { keep_going: true, ..Default::default() };
         let loaded = parse(text.as_bytes(), &options).unwrap();
-        assert_eq!((routes(&loaded).len(), loaded.damage.len()), (3, 2));
+        assert_eq!((routes(&loaded).len(), loaded.damage.len()), (4, 2));
         let cut = &TEXT.as_bytes()[..TEXT.find("198.51.101").unwrap()];
         assert!(
             parse(cut, &ReadOptions::default())

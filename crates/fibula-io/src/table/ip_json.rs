@@ -108,6 +108,8 @@ fn fields<'f>(
                     fields(parts, &mut object.iter().map(|(name, value)| (name.as_str(), value)))?;
                 }
             }
+            // Of an object of which the route has the number, and the next hops.
+            ("nh_info", Value::Object(_)) => {}
             ("flags", Value::Array(flags)) => {
                 for flag in flags.iter().filter_map(Value::as_str) {
                     match parts.field(flag)? {
@@ -137,8 +139,8 @@ mod tests {
         let text = r#"[{"dst":"default","gateway":"192.0.2.1","dev":"eth0","metric":100,"flags":[]},
             {"dst":"10.0.0.0/8","metric":20,"flags":[],"nexthops":[{"gateway":"192.0.2.9","dev":"eth9","weight":1,"flags":["dead","linkdown"]},
             {"gateway":"192.0.2.2","dev":"eth1","weight":1,"flags":[]},{"gateway":"192.0.2.3","dev":"eth2","weight":2,"flags":[]}]},
-            {"type":"blackhole","dst":"10.2.0.0/16","flags":[]},{"dst":"10.2.0.0/16","tos":"0x10","dev":"eth3","flags":[]},
-            {"dst":"10.3.0.0/16","via":{"family":"inet6","host":"fe80::1"},"dev":"eth0","flags":[]},
+            {"type":"6","dst":"10.2.0.0/16","nhid":8,"dev":"lo","flags":[],"nh_info":{"id":8,"blackhole":null,"flags":[]}},{"dst":"10.2.0.0/16","tos":"0x10","dev":"eth3","flags":[]},
+            {"dst":"10.3.0.0/16","via":{"family":"inet6","host":"fe80::1"},"dev":"eth0","flags":[],"flow":{"to":"4"},"metrics":[{"ecn":null,"congestion":"reno"}]},
             {"type":"local","dst":"192.0.2.9","dev":"eth0","table":"local","flags":[]}]"#;
         let loaded = parse(text.as_bytes(), &ReadOptions::default()).unwrap();
         assert_eq!(loaded.format, Format::IpJson);

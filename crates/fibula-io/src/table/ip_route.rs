@@ -45,10 +45,20 @@ pub(super) const LAYOUT: Layout = Layout {
     endings: &[],
 };
 
-/// Route types that do not forward.
-const LABELS: [&str; 4] = ["blackhole", "unreachable", "prohibit", "throw"];
-/// Route types that do.
-const FORWARDING: [&str; 5] = ["unicast", "local", "broadcast", "multicast", "anycast"];
+/// The types of routes, in the order of their numbers, which `-N` prints. The first is 1.
+const TYPES: [&str; 9] = [
+    "unicast",
+    "local",
+    "broadcast",
+    "anycast",
+    "multicast",
+    "blackhole",
+    "unreachable",
+    "prohibit",
+    "throw",
+];
+/// Those before forward, those from this one on do not.
+const NOWHERE: usize = 5;
 
 /// What a field says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,7 +81,7 @@ pub(super) enum Field {
 
 /// The fields of a route and of its next hops, in text and as JSON.
 #[rustfmt::skip]
-pub(super) const FIELDS: [(&str, Field); 63] = [
+pub(super) const FIELDS: [(&str, Field); 67] = [
     ("via", Field::Via), ("gateway", Field::Via), ("dev", Field::Dev), ("weight", Field::Weight),
     ("metric", Field::Metric), ("table", Field::Table), ("pref", Field::Pref), ("from", Field::From),
     ("tos", Field::Tos), ("dsfield", Field::Tos), ("dead", Field::Dead), ("encap", Field::Encap),
@@ -89,7 +99,8 @@ pub(super) const FIELDS: [(&str, Field); 63] = [
     ("onlink", Field::Flag), ("pervasive", Field::Flag), ("offload", Field::Flag), ("trap", Field::Flag),
     ("rt_offload", Field::Flag), ("rt_trap", Field::Flag), ("offload_failed", Field::Flag),
     ("rt_offload_failed", Field::Flag), ("notify", Field::Flag), ("unresolved", Field::Flag),
-    ("cache", Field::Flag),
+    ("cache", Field::Flag), ("ecn", Field::Flag), ("tcp_usec_ts", Field::Flag), ("congestion", Field::Value),
+    ("flow", Field::Value),
 ];
 
 /// The fields of each encapsulation; of one without a name the value follows the type.
@@ -296,11 +307,15 @@ fn named(table: &str) -> &str {
 
 /// Ends the route whose lines are held.
 fn end(sink: &mut Sink<'_>, held: &mut Vec<(Place, String)>, context: Context) {
-    let Some((place, first)) = held.first() else { return };
-    let result = line(first).and_then(|(destination, mut parts)| {
-        held[1..].iter().try_for_each(|(_, text)| match text.strip_prefix("nexthop ") {
-            Some(text) => parts.words(Words::new(text)),
-            None => Err(unknown(text.split_ascii_whitespace().next().unwrap_or_default())),
+    let Some((place, _)) = held.first() else { return };
+    // `-o` prints one line, in which a backslash stands for each end.
+    let mut texts = held.iter().flat_map(|(_, text)| text.split('\\')).map(str::trim);
+    let result = line(texts.next().unwrap_or_default()).and_then(|(destination, mut parts)| {
+        texts.try_for_each(|text| match text.split_ascii_whitespace().next() {
+            Some("nexthop") => parts.words(Words::new(&text["nexthop".len()..])),
+            // What `-d` says of the object of which the route has the number.
+            Some("nh_info") | None => Ok(()),
+            Some(word) => Err(unknown(word)),
         })?;
         offer(sink, *place, destination, parts, context)
     });
@@ -311,8 +326,10 @@ fn end(sink: &mut Sink<'_>, held: &mut Vec<(Place, String)>, context: Context) {
 
 /// Returns the value of a type of routes, which is empty for those that forward.
 pub(super) fn kind_of(word: &str) -> Option<&'static str> {
-    let value = nowhere(word).filter(|_| LABELS.contains(&word));
-    value.or_else(|| FORWARDING.contains(&word).then_some(""))
+    let number = word.parse().ok().and_then(|number: usize| number.checked_sub(1));
+    let at = TYPES.iter().position(|name| *name == word).or(number)?;
+    let name = TYPES.get(at)?;
+    if at < NOWHERE { Some("") } else { nowhere(name) }
 }
 
 /// Reads a route line.
@@ -376,7 +393,7 @@ fn is_line(line: &str) -> bool {
     if first == "nexthop" {
         return matches!(words.next(), Some("via" | "dev"));
     }
-    if LABELS.contains(&first) || FORWARDING.contains(&first) {
+    if TYPES.contains(&first) {
         return words
             .next()
             .is_some_and(|word| word == "default" || scan::prefix(word.as_bytes(), true).is_ok());

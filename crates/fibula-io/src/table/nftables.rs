@@ -26,12 +26,19 @@ use crate::{Damage, Place};
 
 pub(super) const LAYOUT: Layout = Layout {
     looks: Looks::Line(|line| {
-        line.strip_prefix(b"table ").is_some_and(|rest| rest.trim_ascii_end().ends_with(b"{"))
+        let begins = |line: &str| line.starts_with("table ") && without_handle(line).ends_with('{');
+        scan::utf8(line).is_ok_and(begins)
     }),
     reader: Reader::Lines(read),
     writer: Some(Writer::Whole(sets::write_nftables)),
     endings: &["nft"],
 };
+
+/// Returns a line without the handle that `-a` prints at its end.
+fn without_handle(line: &str) -> &str {
+    let handle = line.rsplit_once("# handle ").filter(|(_, number)| number.trim().parse::<u64>().is_ok());
+    handle.map_or(line, |(line, _)| line).trim()
+}
 
 /// The set, map or chain that a line is in.
 #[derive(Default)]
@@ -47,7 +54,7 @@ struct Block {
 fn read(blocks: &mut Lines<'_>, options: &ReadOptions, builder: &mut Builder) -> Result<(), Damage> {
     let mut block = Block::default();
     builder.each_line(blocks, |number, line, builder| {
-        let (place, line) = (Place::Line(number), line.trim().trim_end_matches(';'));
+        let (place, line) = (Place::Line(number), without_handle(line).trim_end_matches(';'));
         let head = line.strip_suffix('{').and_then(|head| head.trim_end().split_once(' '));
         if let Some((kind @ ("set" | "map" | "chain" | "flowtable"), name)) = head {
             block = Block { name: name.into(), is_chain: kind == "chain", ..Block::default() };
@@ -142,7 +149,7 @@ mod tests {
 
     #[test]
     fn sets_and_maps_of_a_ruleset() {
-        let text = b"table inet filter {\n\tset blocked {\n\t\ttype ipv4_addr\n\t\tflags interval,timeout\n\
+        let text = b"table inet filter { # handle 1\n\tset blocked { # handle 2\n\t\ttype ipv4_addr\n\t\tflags interval,timeout\n\
             \t\telements = { 10.0.0.0/8, 192.0.2.2-192.0.2.3,\n\
             \t\t\t     198.51.100.7 timeout 1h expires 59m comment \"a, b }\" }\n\t}\n\n\
             \tset pairs {\n\t\ttype ipv4_addr . inet_service\n\t\telements = { 192.0.2.1 . 22 }\n\t}\n\n\

@@ -1,13 +1,13 @@
 //! FRR, BIRD and GoBGP: their configuration, and what they have chosen.
 
 use super::Best;
+use super::common::running::{Running, printed};
 use super::network::{Drawn, LOCAL_AS, Network, ROUTER};
 use serde_json::Value;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::PathBuf;
-use std::process::{Child, Command};
-use tempfile::TempDir;
+use std::process::Command;
 
 /// The port of the station in the router's namespace.
 pub(crate) const BMP_PORT: u16 = 11_019;
@@ -20,48 +20,6 @@ pub(crate) trait Daemon {
     fn paths(&self, network: &Network) -> usize;
     /// Returns the next hop of the best route of each prefix.
     fn best(&self, network: &Network) -> Best;
-}
-
-/// A folder of files, and the process that writes them, which ends when this is dropped.
-#[derive(Debug)]
-struct Running {
-    folder: TempDir,
-    process: Option<Child>,
-}
-
-impl Running {
-    /// Returns `None` where a program is not installed, which is said.
-    fn new(program: &str, argument: &str) -> Option<Self> {
-        if Command::new(program).arg(argument).output().is_err() {
-            println!("skipped: no {program} (`cargo xtask setup` installs it)");
-            return None;
-        }
-        Some(Self { folder: tempfile::tempdir().unwrap(), process: None })
-    }
-
-    fn at(&self, name: &str) -> PathBuf {
-        self.folder.path().join(name)
-    }
-
-    fn start(&mut self, command: &mut Command) {
-        let log = fs::File::create(self.at("log")).unwrap();
-        let process = command.stdout(log.try_clone().unwrap()).stderr(log).spawn();
-        self.process = Some(process.unwrap());
-    }
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        if let Some(process) = &mut self.process {
-            let _ = process.kill();
-            let _ = process.wait();
-        }
-    }
-}
-
-/// Returns what a command prints.
-fn printed(command: &mut Command) -> Vec<u8> {
-    command.output().unwrap().stdout
 }
 
 /// FRR's `bgpd` alone: every next hop counts as reachable. Of equal paths it takes the oldest
@@ -86,7 +44,7 @@ impl Frr {
     }
 
     fn json(&self) -> Value {
-        let folder = self.0.folder.path();
+        let folder = self.0.folder();
         let mut command = Command::new("vtysh");
         command.arg("--vty_socket").arg(folder).args(["-c", "show bgp ipv4 unicast json"]);
         serde_json::from_slice(&printed(&mut command)).unwrap_or_default()
@@ -122,7 +80,7 @@ impl Daemon for Frr {
         let mut command = network.router_command(Self::BGPD);
         command.args(["-M", "bmp", "-Z", "-n", "-S", "-p", "179", "-u", "root", "-g", "root", "-f"]);
         command.arg(self.0.at("conf")).arg("-i").arg(self.0.at("pid"));
-        command.arg("--vty_socket").arg(self.0.folder.path()).arg("-z").arg(self.0.at("zserv.api"));
+        command.arg("--vty_socket").arg(self.0.folder()).arg("-z").arg(self.0.at("zserv.api"));
         self.0.start(&mut command);
     }
 

@@ -50,6 +50,27 @@ fn notes(loaded: &super::super::Loaded) -> Vec<String> {
 }
 
 #[test]
+fn one_line_a_route_numbers_and_details() {
+    let text = b"10.0.0.0/8 \\\tnexthop via 192.0.2.2 dev eth1 weight 2 \\\tnexthop via 192.0.2.3 dev eth2 weight 1 \n\
+        8 10.1.0.0/16 \n\
+        1 10.2.0.0/16 nhid 5 via 192.0.2.4 dev eth0 proto 3 scope 0 \n\
+        \tnh_info id 5 via 192.0.2.4 dev eth0 scope 253 proto 0 \n\
+        10.3.0.0/16 dev eth0 scope link features ecn tcp_usec_ts \n";
+    let all = ReadOptions { value: Value::NextHops, strict: true, ..Default::default() };
+    let loaded = parse(text, &all).unwrap();
+    assert_eq!(loaded.format, Format::IpRoute);
+    assert_eq!(
+        routes(&loaded),
+        [
+            r#"10.0.0.0/8 [{"via":"192.0.2.2","dev":"eth1","weight":2},{"via":"192.0.2.3","dev":"eth2","weight":1}]"#,
+            r#"10.1.0.0/16 [{"type":"prohibit"}]"#,
+            r#"10.2.0.0/16 [{"via":"192.0.2.4","dev":"eth0"}]"#,
+            r#"10.3.0.0/16 [{"dev":"eth0"}]"#,
+        ]
+    );
+}
+
+#[test]
 fn what_holds_only_for_some_packets_is_left_out() {
     let text = b"10.0.0.0/8 via 192.0.2.1 dev eth0\n10.0.0.0/8 tos 0x10 via 192.0.2.9 dev eth1\n\
         2001:db8:1::/48 from 2001:db8:9::/48 metric 1\n\tnexthop via fe80::4 dev eth1 weight 1\n\
