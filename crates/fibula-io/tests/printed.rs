@@ -21,6 +21,7 @@ mod programs;
 #[path = "printed/sets.rs"]
 mod sets;
 
+use common::running::kept;
 use drawn::Drawn;
 use fibula::NextHop;
 use fibula_io::table::{self, Loaded, ReadOptions, Value};
@@ -28,7 +29,6 @@ use kernel::Space;
 use programs::{Bird, Frr, Iproute2, Program};
 use sets::{Firewall, IPSET, NFT};
 use std::collections::BTreeSet;
-use std::fs;
 use std::net::IpAddr;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -85,15 +85,6 @@ fn differences(texts: &[(String, Vec<u8>)], kernel: &[(IpAddr, Option<String>)])
         }
     }
     differences
-}
-
-/// Writes texts into files under their names. Returns the folder.
-fn kept<'t>(texts: impl IntoIterator<Item = &'t (String, Vec<u8>)>) -> String {
-    let folder = tempfile::tempdir().unwrap().keep();
-    for (name, text) in texts {
-        fs::write(folder.join(name), text).unwrap();
-    }
-    folder.display().to_string()
 }
 
 /// Has a program install random routes, and compares what it prints with what the kernel does.

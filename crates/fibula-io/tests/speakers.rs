@@ -17,6 +17,7 @@ mod daemons;
 #[path = "speakers/network.rs"]
 mod network;
 
+use common::running::kept;
 use daemons::{Bird, Daemon, Frr, GoBgp};
 use fibula_io::follow::Followed;
 use fibula_io::mrt::bmp::{Policy, Station, Told};
@@ -70,6 +71,7 @@ fn of_file(path: &Path) -> Best {
 
 fn best(loaded: &Loaded) -> Best {
     let name = |next_hop| loaded.tables.next_hops.get(next_hop).unwrap().to_string();
+    let name = |next_hop| name(next_hop).trim_end_matches(" dev r0").to_owned();
     loaded.tables.ipv4.iter().map(|route| (route.prefix.to_string(), name(route.next_hop))).collect()
 }
 
@@ -104,13 +106,26 @@ fn followed(network: &Network, policy: Policy) -> Arc<Mutex<Best>> {
     best
 }
 
-/// Draws peers and routes, and has a daemon learn them. Returns what it has chosen.
+/// Draws peers and routes, and has a daemon learn them. Returns what it has chosen, once that is what
+/// it prints in every way.
 fn learned(daemon: &mut impl Daemon, network: &Network, drawn: &Drawn) -> Best {
     daemon.start(network, drawn);
     network.speak(drawn);
     let paths: usize = drawn.peers.iter().map(|peer| peer.remaining().count()).sum();
     network::wait("the routes", || daemon.paths(network) == paths);
-    daemon.best(network)
+    let theirs = daemon.best(network);
+    for (question, text) in daemon.texts(network) {
+        let loaded = table::parse(&text, &ReadOptions::default());
+        let ours = loaded.map_or_else(
+            |error| BTreeMap::from([(error.to_string(), question.clone())]),
+            |loaded| best(&loaded),
+        );
+        if ours != theirs {
+            println!("{question}: what it printed is in {}", kept(&[(question.clone(), text)]));
+        }
+        settles(&question, &theirs, || ours.clone());
+    }
+    theirs
 }
 
 #[test]

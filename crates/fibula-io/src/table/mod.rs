@@ -218,7 +218,8 @@ layouts! {
     Netstat = "netstat" in grid::NETSTAT,
     /// `show ip route` as text of FRR, Cisco, Arista and others that write so.
     ShowRoute = "show-route" in show_route::LAYOUT,
-    /// `show ip bgp` of FRR, Cisco and Arista as text, `bgpctl show rib` of OpenBGPD.
+    /// `show ip bgp` of FRR, Cisco and Arista as text, `bgpctl show rib` of OpenBGPD, `gobgp global
+    /// rib`.
     ShowBgp = "show-bgp" in show_bgp::LAYOUT,
     /// `show route` of Junos.
     Junos = "junos" in junos::LAYOUT,

@@ -1,5 +1,5 @@
-//! `show ip bgp` of FRR, Cisco (IOS, IOS XE, IOS XR, NX-OS) and Arista EOS as text, and `bgpctl
-//! show rib` of OpenBGPD.
+//! `show ip bgp` of FRR, Cisco (IOS, IOS XE, IOS XR, NX-OS) and Arista EOS as text, `bgpctl show
+//! rib` of OpenBGPD, and `gobgp global rib`.
 //!
 //! ```text
 //!    Network          Next Hop            Metric LocPrf Weight Path
@@ -78,6 +78,13 @@ const OPENBGPD: [&str; 3] = [
     "flags destination gateway lpref med aspath origin",
 ];
 
+/// Attributes of GoBGP with a value of any form.
+#[rustfmt::skip]
+const GOBGP_ATTRIBUTES: [&str; 10] = [
+    "Communities", "ClusterList", "Aggregate", "Extcomms", "LargeCommunity", "LargeCommunities", "Aigp", "Nexthop",
+    "PrefixSID", "Unknown",
+];
+
 /// Where the columns are.
 #[derive(Clone, Copy, Debug)]
 struct Columns {
@@ -96,6 +103,8 @@ enum Kind {
     From,
     /// OpenBGPD: flags, validation, network, next hop, two numbers, path.
     OpenBgpd,
+    /// GoBGP: marks, network, next hop, path, age, attributes in brackets.
+    GoBgp,
 }
 
 impl Columns {
@@ -104,6 +113,9 @@ impl Columns {
         let words = Words::new(line);
         if OPENBGPD.iter().any(|phrase| words.whole(phrase).is_some()) {
             return Some(Self { next_hop: 0, path: None, kind: Kind::OpenBgpd });
+        }
+        if words.whole("Network Next Hop AS_PATH Age Attrs").is_some() {
+            return Some(Self { next_hop: 0, path: None, kind: Kind::GoBgp });
         }
         let next = if line.contains("Next-hop") { "Next-hop" } else { "Next Hop" };
         let phrases = [
@@ -267,6 +279,8 @@ impl Reading {
             let path = words.rest();
             let end = path.trim_end_matches(['i', 'e', '?']);
             Some(AsPath::parse(if end.len() < path.len() { end } else { return Err(unknown(path)) })?)
+        } else if columns.kind == Kind::GoBgp {
+            Some(path_before_age(words)?)
         } else {
             path_of(text, columns, words)?
         };
@@ -345,8 +359,8 @@ impl Reading {
 
 /// Returns where the network or the next hop of a line begins, after its marks.
 fn begin_of(text: &str) -> Option<usize> {
-    /// The most bytes before a network.
-    const MARKS_MAX: usize = 40;
+    /// The most bytes before a network, or before the next hop of a further path to it.
+    const MARKS_MAX: usize = 64;
     for (at, c) in text.char_indices().take(MARKS_MAX) {
         let word = Words::new(&text[at..]).peek()?;
         if c != ' ' && (words::address(word).is_some() || words::is_prefix(word) || is_damaged(word)) {
@@ -394,6 +408,48 @@ fn path_of(text: &str, columns: Columns, words: Words<'_>) -> Result<Option<AsPa
         Some(word) => Err(unknown(word)),
         None => Ok(Some(AsPath::parse(&with_commas(path))?)),
     }
+}
+
+/// Reads the path, the age and the attributes of GoBGP: `65001 {65002,65003} 1d 02:03:04 [{Origin:
+/// i}]`. A path that is empty leaves no word.
+fn path_before_age(words: Words<'_>) -> Result<AsPath, String> {
+    let rest = words.rest();
+    let (before, attributes) = rest.split_once(" [").ok_or_else(|| unknown(rest))?;
+    check_attributes(attributes)?;
+    let before = before.trim_end();
+    let (path, age) = before.rsplit_once(' ').unwrap_or(("", before));
+    let is_time =
+        age.split(':').count() == 3 && age.bytes().all(|byte| byte.is_ascii_digit() || byte == b':');
+    if !is_time {
+        return Err(unknown(age));
+    }
+    let path = path.trim();
+    let (without, last) = path.rsplit_once(' ').unwrap_or(("", path));
+    let days = last.strip_suffix('d').filter(|days| days.parse::<u32>().is_ok());
+    AsPath::parse(days.map_or(path, |_| without.trim()))
+}
+
+/// Checks what GoBGP has between brackets: each attribute in braces. None decides for which packets a
+/// route holds.
+fn check_attributes(text: &str) -> Result<(), String> {
+    let mut rest = text.trim_end().strip_suffix(']').ok_or_else(|| unknown(text))?.trim();
+    while !rest.is_empty() {
+        let group = rest.strip_prefix('{').and_then(|rest| rest.split_once('}'));
+        let (group, after) = group.ok_or_else(|| unknown(rest))?;
+        let (name, value) = group.split_once(": ").unwrap_or((group, ""));
+        let is_known = match name {
+            "Origin" => matches!(value, "i" | "e" | "?"),
+            "Med" | "LocalPref" => value.parse::<u32>().is_ok(),
+            "Originator" => words::address(value).is_some(),
+            "AtomicAggregate" => value.is_empty(),
+            _ => GOBGP_ATTRIBUTES.contains(&name),
+        };
+        if !is_known {
+            return Err(unknown(group));
+        }
+        rest = after.trim_start();
+    }
+    Ok(())
 }
 
 /// Returns a path whose sets have commas: NX-OS writes `{64501 64502}`.

@@ -1,6 +1,6 @@
 //! Programs that run beside a test, in a folder of their own.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 use tempfile::TempDir;
@@ -49,4 +49,13 @@ impl Drop for Running {
 /// Returns what a command prints.
 pub(crate) fn printed(command: &mut Command) -> Vec<u8> {
     command.output().unwrap().stdout
+}
+
+/// Writes texts into files under their names. Returns the folder.
+pub(crate) fn kept<'t>(texts: impl IntoIterator<Item = &'t (String, Vec<u8>)>) -> String {
+    let folder = tempfile::tempdir().unwrap().keep();
+    for (name, text) in texts {
+        fs::write(folder.join(name), text).unwrap();
+    }
+    folder.display().to_string()
 }

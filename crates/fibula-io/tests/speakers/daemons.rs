@@ -20,6 +20,8 @@ pub(crate) trait Daemon {
     fn paths(&self, network: &Network) -> usize;
     /// Returns the next hop of the best route of each prefix.
     fn best(&self, network: &Network) -> Best;
+    /// Returns its routes as it prints them, each text with its question.
+    fn texts(&self, network: &Network) -> Vec<(String, Vec<u8>)>;
 }
 
 /// FRR's `bgpd` alone: every next hop counts as reachable. Of equal paths it takes the oldest
@@ -43,11 +45,13 @@ impl Frr {
         self.0.at("rib.mrt")
     }
 
-    fn json(&self) -> Value {
-        let folder = self.0.folder();
+    fn ask(&self, question: &str) -> Vec<u8> {
         let mut command = Command::new("vtysh");
-        command.arg("--vty_socket").arg(folder).args(["-c", "show bgp ipv4 unicast json"]);
-        serde_json::from_slice(&printed(&mut command)).unwrap_or_default()
+        printed(command.arg("--vty_socket").arg(self.0.folder()).args(["-c", question]))
+    }
+
+    fn json(&self) -> Value {
+        serde_json::from_slice(&self.ask("show bgp ipv4 unicast json")).unwrap_or_default()
     }
 }
 
@@ -97,6 +101,11 @@ impl Daemon for Frr {
             Some((prefix.clone(), best["nexthops"][0]["ip"].as_str()?.to_owned()))
         };
         json["routes"].as_object().unwrap().iter().filter_map(best).collect()
+    }
+
+    fn texts(&self, _: &Network) -> Vec<(String, Vec<u8>)> {
+        let questions = ["show bgp ipv4 unicast", "show bgp ipv4 unicast json", "show bgp ipv4 unicast wide"];
+        questions.map(|question| (question.to_owned(), self.ask(question))).to_vec()
     }
 }
 
@@ -170,6 +179,11 @@ impl Daemon for Bird {
         }
         best
     }
+
+    fn texts(&self, network: &Network) -> Vec<(String, Vec<u8>)> {
+        let questions = ["show route", "show route all", "show route primary", "show route primary all"];
+        questions.map(|question| (question.to_owned(), self.ask(network, question).into_bytes())).to_vec()
+    }
 }
 
 /// The file of GoBGP's updates, in the folder where it runs. It takes the name for a layout of
@@ -193,9 +207,12 @@ impl GoBgp {
         self.running.at(UPDATES)
     }
 
+    fn ask(network: &Network, question: &str) -> Vec<u8> {
+        printed(network.router_command("gobgp").args(question.split(' ')))
+    }
+
     fn json(network: &Network) -> Value {
-        let mut command = network.router_command("gobgp");
-        serde_json::from_slice(&printed(command.args(["global", "rib", "-j"]))).unwrap_or_default()
+        serde_json::from_slice(&Self::ask(network, "global rib -j")).unwrap_or_default()
     }
 }
 
@@ -239,5 +256,10 @@ impl Daemon for GoBgp {
             Some((prefix.clone(), next_hop.to_owned()))
         };
         json.as_object().unwrap().iter().filter_map(best).collect()
+    }
+
+    fn texts(&self, network: &Network) -> Vec<(String, Vec<u8>)> {
+        let questions = ["global rib", "global rib -j"];
+        questions.map(|question| (question.to_owned(), Self::ask(network, question))).to_vec()
     }
 }

@@ -88,6 +88,12 @@ pub(crate) const SAMPLES: &[(Format, &str)] = &[
          * >     10.0.0.0/8          192.0.2.2        0       450     0       64908 64907 i Or-ID: 192.0.2.9 C-LST: 192.0.2.8\n",
     ),
     (
+        Format::ShowBgp,
+        "   Network              Next Hop             AS_PATH              Age        Attrs\n\
+         *> 10.0.0.0/8           192.0.2.2            64501 {64503,64504}  1d 00:08:00 [{Origin: e} {Med: 2} {LocalPref: 101}]\n\
+         N*  10.0.0.0/8           192.0.2.3            64502                00:08:00   [{Origin: ?}]\n",
+    ),
+    (
         Format::Netstat,
         "Kernel IP routing table\nDestination     Gateway         Genmask         Flags Metric Ref    Use Iface\n\
          0.0.0.0         192.0.2.1       0.0.0.0         UG    100    0        0 eth0\n",

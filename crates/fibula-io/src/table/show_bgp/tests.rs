@@ -61,6 +61,26 @@ fn one_vrf_is_read() {
 }
 
 #[test]
+fn gobgp() {
+    let text = b"   Network              Next Hop             AS_PATH              Age        Attrs\n\
+        *> 10.0.0.0/8           192.0.2.2            64501 {64503,64504}  1d 00:08:00 [{Origin: e} {Med: 2}]\n\
+        *  10.0.0.0/8           192.0.2.3            64502                00:08:00   [{Origin: ?}]\n\
+        *> 10.9.0.0/16          0.0.0.0                                   00:00:02   [{Origin: i}]\n\
+        I*> 2001:db8::/32        2001:db8::9          64505 64506          00:08:00   [{Origin: i} {Mood: glad}]\n\
+        V*> 2001:db8:1::/48      2001:db8::9          64505 64506          00:08:00   [{Origin: i}]\n";
+    let loaded = parse(text, &ReadOptions::default()).unwrap();
+    assert_eq!(loaded.format, Format::ShowBgp);
+    assert_eq!(
+        routes(&loaded),
+        ["10.0.0.0/8 192.0.2.2", "10.9.0.0/16 connected", "2001:db8:1::/48 2001:db8::9"]
+    );
+    assert_eq!(loaded.report.notes[0].what, "unknown mark \"Mood: glad\"");
+    let options = ReadOptions { value: Value::OriginAs, ..Default::default() };
+    let origins = routes(&parse(text, &options).unwrap());
+    assert_eq!(origins[0], "10.0.0.0/8 {64503,64504}");
+}
+
+#[test]
 fn openbgpd_and_the_advertised_routes_of_ios_xr() {
     let text = b"flags: * = Valid, > = Selected, I = via IBGP, A = Announced,\n       S = Stale, E = Error\n\
         origin validation state: N = not-found, V = valid, ! = invalid\norigin: i = IGP, e = EGP, ? = Incomplete\n\n\
