@@ -1,7 +1,7 @@
 //! The project's own tasks, for people and for continuous integration.
 //!
-//! `cargo xtask test` runs all of them but `dist`, DataFusion's, `router-full`, `weight` and the
-//! whole of `hdl`. Each step can be run alone.
+//! `cargo xtask test` runs all of them but `dist`, DataFusion's, `miri`, `router-full`, `weight`
+//! and the whole of `hdl`. Each step can be run alone.
 
 #![forbid(unsafe_code)]
 
@@ -18,6 +18,7 @@ mod fuzz;
 mod hdl;
 mod instructions;
 mod lint;
+mod miri;
 mod packages;
 mod page;
 mod pages;
@@ -35,8 +36,8 @@ use std::process::ExitCode;
 const USAGE: &str = "\
 usage: cargo xtask COMMAND
 
-  test    everything below but dist, datafusion, router-full, weight and the whole of hdl, then all tests, both sanitizers, and
-          every fuzz target for 3 seconds
+  test    everything below but dist, datafusion, miri, router-full, weight and the whole of hdl, then all tests, both
+          sanitizers, and every fuzz target for 3 seconds
           --quick: formatting, clippy and the unit tests
           CRATE...: what concerns these crates: clippy, their tests, and such stages as sanitizers or the page
           --timings: all, and what took how long: stages, crates by how often they are compiled, the slowest tests;
@@ -56,6 +57,7 @@ usage: cargo xtask COMMAND
           --try: installs and runs what is there, each in a root of its own (root, Debian's mirrors)
   datafusion  the functions of DataFusion, which no other command compiles: checked and tested
   fuzz    every fuzz target, or those named; --seconds N each (3)
+  miri    the tests of the memory of tables and of what readers share, interpreted with every access checked
   hdl     the hardware pipelines: lint, simulation with 1,000,000 addresses each, defects, synthesis, place and route; writes docs/hdl.md
           --quick: lint, simulation of a small table, defects
   weight  what a short program with a table costs to compile, by the features of the library; --record writes the rows
@@ -104,6 +106,7 @@ fn command(arguments: &[String]) -> Result<()> {
         ("dist", rest) => dist::from_arguments(rest),
         ("datafusion", []) => datafusion::test(),
         ("fuzz", rest) => fuzz::from_arguments(rest),
+        ("miri", []) => miri::test(),
         ("hdl", rest) => hdl::from_arguments(rest),
         ("weight", rest) => weight::from_arguments(rest),
         ("setup", []) => setup::all(),

@@ -44,7 +44,7 @@ pub(crate) fn toolchains() -> Result<()> {
     rust_target(WITH_32_BITS)?;
     toolchain("nightly", "for sanitizers and fuzzing")?;
     least_rust()?;
-    rust_src()
+    component("rust-src", "the thread sanitizer needs the standard library built with it")
 }
 
 /// Installs everything that other people's engines need.
@@ -251,15 +251,15 @@ pub(crate) fn least_rust() -> Result<String> {
     Ok(name)
 }
 
-/// The standard library's source, which is built with the thread sanitizer.
-fn rust_src() -> Result<()> {
+/// A component of the nightly toolchain.
+pub(crate) fn component(name: &str, why: &str) -> Result<()> {
     let components = ["component", "list", "--installed", "--toolchain", "nightly"];
     let installed = output(Command::new("rustup").args(components))?;
-    if installed.lines().any(|component| component == "rust-src") {
+    if installed.lines().any(|component| component.starts_with(name)) {
         return Ok(());
     }
-    println!("installing the source of the nightly standard library (for the thread sanitizer)");
-    run(Command::new("rustup").args(["component", "add", "rust-src", "--toolchain", "nightly"]))
+    println!("installing {name} for the nightly toolchain ({why})");
+    run(Command::new("rustup").args(["component", "add", name, "--toolchain", "nightly"]))
 }
 
 /// Installs the fuzzer under target/, so that nothing outside the tree changes. Returns the
