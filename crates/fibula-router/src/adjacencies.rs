@@ -23,6 +23,8 @@ struct Entry {
     uses: u32,
     /// What the plane was told last.
     told: Option<Adjacency>,
+    /// Whether the kernel was asked for it since it was known, or its link came up.
+    is_asked: bool,
 }
 
 /// Links, neighbours and the adjacencies that next hops use.
@@ -82,7 +84,8 @@ impl Adjacencies {
         self.have_links_changed |= was.map(|was| was.value) != value;
     }
 
-    /// Sets or removes a neighbour. Returns whether it came or went.
+    /// Sets or removes a neighbour. Returns whether it came or went: one without a MAC address is
+    /// none.
     pub(crate) fn set_neighbour(
         &mut self,
         (interface, address): (u32, IpAddr),
@@ -94,7 +97,8 @@ impl Adjacencies {
             None => self.neighbours.remove(&(address, interface)),
         };
         self.changed.extend(self.ids.get(&(interface, Some(address))));
-        was.is_some() != value.is_some()
+        let has_mac = |neighbour: Option<Neighbour>| neighbour.is_some_and(|it| it.mac.is_some());
+        has_mac(was.map(|was| was.value)) != has_mac(value)
     }
 
     /// Removes the links, stations and neighbours that the kernel did not say again in a session.
@@ -116,8 +120,8 @@ impl Adjacencies {
         old
     }
 
-    /// Returns the neighbours whose addresses are from `first` to `last`, with their interfaces.
-    /// O(log n) and those found.
+    /// Returns the neighbours whose addresses are from `first` to `last`, with their interfaces,
+    /// those without a MAC address too. O(log n) and those found.
     pub(crate) fn neighbours_between(
         &self,
         first: IpAddr,
@@ -158,9 +162,9 @@ impl Adjacencies {
         of_it.map(|gateway| &gateway.1).any(|name| name.as_ref().is_none_or(is_here))
     }
 
-    /// Returns whether a neighbour is known.
+    /// Returns whether a neighbour is known, with its MAC address.
     pub(crate) fn has_neighbour(&self, interface: u32, address: IpAddr) -> bool {
-        self.neighbours.contains_key(&(address, interface))
+        self.neighbours.get(&(address, interface)).is_some_and(|neighbour| neighbour.value.mac.is_some())
     }
 
     /// Returns the links by their indices.
@@ -178,25 +182,35 @@ impl Adjacencies {
         self.links.get(&index).is_none_or(|link| link.value.is_enabled)
     }
 
-    /// Returns the adjacencies that the plane needs and the kernel must ask for: they are not
-    /// resolved, or it has not heard of them for a while.
-    pub(crate) fn to_ask(&self) -> impl Iterator<Item = (u32, IpAddr)> {
-        self.entries.iter().filter_map(|(_, entry)| {
-            let (interface, address) = (entry.key.0, entry.key.1?);
-            let neighbour = self.neighbours.get(&(address, interface));
-            let is_fresh = neighbour.is_some_and(|it| it.value.mac.is_some() && !it.value.is_stale);
-            let is_up = self.links.get(&interface).is_some_and(|link| link.value.is_up);
-            (is_up && !is_fresh).then_some((interface, address))
-        })
+    /// Returns the adjacencies that the plane needs and the kernel must ask for: it has not heard
+    /// of them for a while, or does not know them and was not asked yet. One that does not answer
+    /// is not asked again: the kernel gets its packets, and asks by itself.
+    pub(crate) fn take_questions(&mut self) -> Vec<(u32, IpAddr)> {
+        let mut found = Vec::new();
+        for entry in self.entries.iter_mut() {
+            let (interface, Some(address)) = entry.key else { continue };
+            if !self.links.get(&interface).is_some_and(|link| link.value.is_up) {
+                entry.is_asked = false;
+                continue;
+            }
+            let neighbour = self.neighbours.get(&(address, interface)).map(|neighbour| neighbour.value);
+            let is_known = neighbour.is_some_and(|neighbour| neighbour.mac.is_some());
+            if neighbour.is_some_and(|neighbour| is_known && neighbour.is_stale)
+                || (!is_known && !entry.is_asked)
+            {
+                found.push((interface, address));
+            }
+            entry.is_asked = !is_known;
+        }
+        found
     }
 
     /// Returns the adjacency of a neighbour, which has one use more now.
     pub(crate) fn acquire(&mut self, key: Neighbours) -> AdjacencyId {
         let entries = &mut self.entries;
-        let id = *self
-            .ids
-            .entry(key)
-            .or_insert_with(|| AdjacencyId(entries.insert(Entry { key, uses: 0, told: None })));
+        let id = *self.ids.entry(key).or_insert_with(|| {
+            AdjacencyId(entries.insert(Entry { key, uses: 0, told: None, is_asked: false }))
+        });
         if let Some(entry) = self.entries.get_mut(id.0) {
             entry.uses += 1;
             if entry.told.is_none() {

@@ -50,6 +50,11 @@ impl<T> Pool<T> {
         self.items.iter().zip(self.base..).filter_map(|(item, index)| Some((index, item.as_ref()?)))
     }
 
+    /// Returns all things, to change them.
+    pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = &mut T> {
+        self.items.iter_mut().flatten()
+    }
+
     /// Returns the number of things.
     pub(crate) fn len(&self) -> usize {
         self.items.len() - self.free.len() - self.retired.len()

@@ -11,6 +11,7 @@ use fibula_router::plane::memory::{Flow, Memory, Verdict};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr};
+use std::sync::mpsc;
 use std::time::{Duration, Instant};
 use support::Router;
 
@@ -211,6 +212,45 @@ fn a_neighbour_on_a_connected_link_has_a_host_route() {
     let gone = Event::Neighbour { interface: 1, address: "10.0.0.9".parse().unwrap(), neighbour: None };
     tell(&mut router, KERNEL, [gone]);
     assert_eq!(verdict(&router, "10.0.0.9"), Verdict::ToKernel);
+}
+
+#[test]
+fn a_neighbour_that_does_not_answer_is_asked_for_once() {
+    const PAUSE: Duration = Duration::from_secs(5);
+    let mut router = router();
+    let (sender, asked) = mpsc::channel();
+    let mut now = Instant::now();
+    let asker = move |_, address: IpAddr| sender.send(address.to_string()).map_err(|_| unreachable!());
+    router.set_asker(Box::new(asker), now);
+    // One is the gateway of a route. Scans of the link leave the other.
+    let events = [
+        link(1, true),
+        route("10.0.0.0/24", 0, on_link()),
+        route("192.0.2.0/24", 0, via("10.0.0.9")),
+        neighbour("10.0.0.8", None),
+    ];
+    let mut after = |router: &mut Router, events: Vec<Event>| {
+        let mut batch = Batch::default();
+        for event in events {
+            batch.add(KERNEL, event);
+        }
+        now += PAUSE;
+        router.apply(batch, now);
+        asked.try_iter().collect::<Vec<_>>()
+    };
+    assert_eq!(after(&mut router, events.into()), ["10.0.0.9"]);
+    let failed = |address| vec![neighbour(address, None)];
+    assert!(after(&mut router, failed("10.0.0.9")).is_empty());
+    // It answers, and is not heard of for a while, again and again.
+    let stale = Event::Neighbour {
+        interface: 1,
+        address: "10.0.0.9".parse().unwrap(),
+        neighbour: Some(Neighbour { mac: Some(MAC), is_stale: true }),
+    };
+    assert_eq!(after(&mut router, vec![stale]), ["10.0.0.9"]);
+    assert_eq!(after(&mut router, Vec::new()), ["10.0.0.9"]);
+    assert_eq!(after(&mut router, failed("10.0.0.9")), ["10.0.0.9"]);
+    assert!(after(&mut router, Vec::new()).is_empty());
 }
 
 #[test]

@@ -152,6 +152,72 @@ fn of_several_routes_of_one_prefix_and_metric_the_first_answers() {
 }
 
 #[test]
+fn what_goes_without_a_word_is_gone() {
+    let Some(_space) = Space::new(&format!("fibula-silent-{}", std::process::id())) else { return };
+    let (queue, applier) = follow(kernel::ROOM);
+    let leads = |address: &str, way: Option<Way>| {
+        wait(&format!("{address}: {way:?}"), || ways(&queue, address).map(|it| it.0) == way);
+    };
+    // An id that is used again is another object, and the routes of the first one went with it.
+    for line in [
+        "ip link add r1 type veth peer name p1",
+        "ip link set r1 up",
+        "ip nexthop add id 7 via 10.99.1.7 dev r0",
+        "ip nexthop add id 8 blackhole",
+        "ip route add 192.0.2.0/24 nhid 7",
+        "ip route add 192.0.3.0/24 nhid 8",
+        "ip route append 192.0.3.0/24 via 10.99.1.3",
+        "ip route add unreachable 192.0.0.0/16",
+    ] {
+        command(line);
+    }
+    leads("192.0.2.1", Some(Way::Via));
+    leads("192.0.3.1", Some(Way::Blackhole));
+    command("ip nexthop del id 7");
+    command("ip nexthop add id 7 via 10.99.1.9 dev r0");
+    command("ip nexthop del id 8");
+    leads("192.0.2.1", Some(Way::Unreachable));
+    leads("192.0.3.1", Some(Way::Via));
+    // Routes that end, and the one behind them.
+    command("ip -6 route add unreachable 2001:db8::/32");
+    command("ip -6 route add 2001:db8::/48 via fd99::1 expires 1");
+    leads("2001:db8::1", Some(Way::Via));
+    leads("2001:db8::1", Some(Way::Unreachable));
+    // Of routes of one metric that with the highest preference.
+    command("ip -6 route add prohibit 2001:db8:1::/48");
+    command("ip -6 route append 2001:db8:1::/48 dev r0 pref high");
+    leads("2001:db8:1::1", Some(Way::OnLink));
+    command("ip -6 route del 2001:db8:1::/48 dev r0");
+    leads("2001:db8:1::1", Some(Way::Prohibit));
+    // An address of two links, of which one goes.
+    for (family, address) in [("", "198.51.100.1"), (" nodad", "2001:db8:9::1")] {
+        command(&format!("ip addr add {address} dev r0{family}"));
+        command(&format!("ip addr add {address} dev r1{family}"));
+        leads(address, Some(Way::Local));
+        let bits = if family.is_empty() { 32 } else { 128 };
+        command(&format!("ip addr del {address}/{bits} dev r0"));
+        command("ip route replace 203.0.113.0/24 via 10.99.1.9");
+        leads("203.0.113.1", Some(Way::Via));
+        leads(address, Some(Way::Local));
+        command(&format!("ip addr del {address}/{bits} dev r1"));
+        command("ip route del 203.0.113.0/24");
+        wait("the address is gone", || ways(&queue, address).map(|it| it.0) != Some(Way::Local));
+    }
+    // Only the kernel can send by one member of a group.
+    for line in [
+        "ip nexthop add id 21 via 10.99.1.1 dev r0",
+        "ip nexthop add id 22 encap ip id 7 dst 192.0.2.9 via 10.99.1.2 dev r0",
+        "ip nexthop add id 23 group 21/22",
+        "ip route add 198.51.100.0/24 nhid 23",
+    ] {
+        command(line);
+    }
+    leads("198.51.100.7", Some(Way::Kernel));
+    queue.fill(|batch| batch.is_last = true);
+    applier.join().unwrap();
+}
+
+#[test]
 fn changes_that_the_kernel_lost_are_asked_for_again() {
     const ROUTES: u32 = 5000;
     let Some(_space) = Space::new(&format!("fibula-lost-{}", std::process::id())) else { return };

@@ -22,7 +22,8 @@ pub use settings::{Limits, Settings};
 use crate::Error;
 use crate::adjacencies::Adjacencies;
 use crate::confs::Confs;
-use crate::feed::{Batch, Feed, Mark, Session};
+use crate::feed::{Batch, Feed, Mark, ObjectKey, RouteKey, Session};
+use crate::message::Target;
 use crate::next_hops::NextHops;
 use crate::plane::{Plane, Sample};
 use crate::routes::{News, Tables};
@@ -247,7 +248,11 @@ impl<P: Plane> Control<P> {
         let waiting = limits.waiting() as u64;
         let overflow = Limit { what: "routes that are not applied yet", had: waiting + 1, max: waiting };
         let mut reached = (left_out > 0).then_some(overflow);
+        let mut dead = Vec::new();
         for (key, object) in batch.objects.drain() {
+            if object.is_none() && key.feed == Feed::Kernel {
+                dead.extend(self.next_hops.of_object(key));
+            }
             if let Err(limit) = self.next_hops.set_object(key, object, limits.next_hops) {
                 left_out += 1;
                 reached = Some(limit);
@@ -256,7 +261,16 @@ impl<P: Plane> Control<P> {
         if self.next_hops.follow_objects() {
             neighbours.extend(self.adjacencies.neighbours().map(|(_, address)| address));
         }
-        for (key, update) in std::mem::take(&mut batch.routes) {
+        // The kernel removes the routes of an object with it, and does not say so.
+        if !dead.is_empty() {
+            self.tables.remove_to(&dead, &mut self.next_hops, &mut self.adjacencies);
+        }
+        for (key, mut update) in std::mem::take(&mut batch.routes) {
+            let RouteKey { feed, .. } = key;
+            update.target.take_if(|target| {
+                matches!(*target, Target::Object(id) if feed == Feed::Kernel
+                    && !self.next_hops.has_object(ObjectKey { feed, session: update.session, id }))
+            });
             let updated =
                 self.tables.update(key, update, &mut self.next_hops, &mut self.adjacencies, &limits);
             let news = updated.unwrap_or_else(|limit| {
@@ -463,7 +477,7 @@ impl<P: Plane> Control<P> {
             return;
         };
         self.ask_at = Some(now + ASK);
-        for (interface, address) in self.adjacencies.to_ask() {
+        for (interface, address) in self.adjacencies.take_questions() {
             if let Err(error) = asker(interface, address) {
                 tracing::debug!("{address} on interface {interface}: {error}");
             }

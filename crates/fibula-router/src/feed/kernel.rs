@@ -7,16 +7,10 @@
 //! The local table (id 255) is always followed: it says which packets are for this machine. Other
 //! routes are followed if a [`Filter`] takes them. Where FPM tells the routes, it need not.
 //!
-//! The kernel may have several routes of one prefix and metric, as one of fe80::/64 for each
-//! interface, and what `ip route append` and `prepend` make. The first counts, as it does for the
-//! kernel. What changes one of several makes the feed dump again. Before a dump it forgets what it
-//! has not read: the dump is newer.
-//!
-//! The kernel says nothing of the IPv4 routes that go with an interface or an address, so when one
-//! of those goes, the feed dumps again. The kernel deletes the legs of an IPv6 multipath route one
-//! by one, with a message that does not say what is left. Such a message makes the feed dump again
-//! too.
+//! Before a dump the feed forgets what it has not read: the dump is newer. What the kernel does not
+//! say, as which routes go with a link, makes the feed dump again ([`known`]).
 
+mod known;
 mod rules;
 
 pub(crate) use rules::rules;
@@ -26,19 +20,19 @@ use crate::Error;
 use crate::control::Asker;
 use crate::message::{Event, Link, Message, Messages, Target};
 use crate::routes::LOCAL;
-use fibula::IpPrefix;
+use known::{Fate, Known};
 use netlink_packet_core::{
-    NLM_F_APPEND, NLM_F_CREATE, NLM_F_DUMP, NLM_F_EXCL, NLM_F_REPLACE, NLM_F_REQUEST, NetlinkHeader,
-    NetlinkMessage, NetlinkPayload,
+    NLM_F_CREATE, NLM_F_DUMP, NLM_F_REQUEST, NetlinkHeader, NetlinkMessage, NetlinkPayload,
 };
 use netlink_packet_route::neighbour::{
     NeighbourAddress, NeighbourAttribute, NeighbourFlags, NeighbourMessage,
 };
 use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::net::netlink::SocketAddrNetlink;
 use rustix::net::{RecvFlags, SendFlags, SocketFlags, SocketType};
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
@@ -53,8 +47,10 @@ const GROUPS: u32 = 1 << 0 | 1 << 2 | 1 << 4 | 1 << 6 | 1 << 10 | 1 << 23 | 1 <<
 /// full table that comes at once is some hundred megabytes.
 pub const ROOM: usize = 128 << 20;
 
-/// How often a dump that the kernel calls inconsistent is tried again.
+/// How often a dump is tried that the kernel calls inconsistent, and how long after the last time
+/// everything is asked for again.
 const ATTEMPTS: u32 = 5;
+const PAUSE: Duration = Duration::from_secs(5);
 
 const INET: u8 = 2;
 const INET6: u8 = 10;
@@ -77,13 +73,6 @@ const DUMPS: [Dump; 8] = [
     (26, 12, INET),
     (26, 12, INET6),
 ];
-
-/// Who makes routes, as `rtm_protocol` says it: the kernel by itself, and because of a router's
-/// advertisement.
-const OWN: [u8; 2] = [2, 9];
-
-/// What the kernel tells routes apart by, but for their next hops: table, prefix and metric.
-type Key = (u32, IpPrefix, u32);
 
 /// The routes that are taken, beside those of the local table.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -148,41 +137,12 @@ struct Follower<C> {
     filter: Filter,
     queue: Arc<Queue<C>>,
     session: u32,
-    /// IPv6 routes of several legs.
-    multipath: HashSet<Key>,
-    /// Where the IPv6 routes lead that the kernel made itself, and whether there are others of the
-    /// key.
-    own: HashMap<Key, (Target, bool)>,
-    /// The IPv4 routes of which there are several, and the last one of the dump that is read.
-    several: HashSet<Key>,
-    dumped: Option<Key>,
-    /// The links that are up.
-    up: HashSet<u32>,
-}
-
-/// What becomes of an event.
-#[derive(PartialEq, Eq)]
-enum Fate {
-    Taken,
-    /// It says nothing of what counts.
-    Left,
-    /// It does not say all that changed.
-    Again,
+    known: Known,
 }
 
 impl<C> Follower<C> {
     fn new(filter: Filter, room: usize, queue: Arc<Queue<C>>) -> Result<Self, Error> {
-        Ok(Self {
-            changes: open(GROUPS, Some(room))?,
-            filter,
-            queue,
-            session: 0,
-            multipath: HashSet::new(),
-            own: HashMap::new(),
-            several: HashSet::new(),
-            dumped: None,
-            up: HashSet::new(),
-        })
+        Ok(Self { changes: open(GROUPS, Some(room))?, filter, queue, session: 0, known: Known::default() })
     }
 
     fn run(&mut self) {
@@ -200,13 +160,14 @@ impl<C> Follower<C> {
     fn dump(&mut self, session: Session) -> Result<(), Error> {
         self.drain()?;
         self.queue.fill(|batch| batch.marks.push(Mark::Begun(session)));
-        self.multipath.clear();
-        self.own.clear();
-        self.several.clear();
-        self.up.clear();
+        self.known.begin();
         for what in DUMPS {
             let mut attempt = 1;
-            while !self.dump_one(session, what)? && attempt < ATTEMPTS {
+            while !self.dump_one(session, what)? {
+                if attempt == ATTEMPTS {
+                    self.known.ask_again_in(PAUSE);
+                    break;
+                }
                 attempt += 1;
             }
         }
@@ -229,7 +190,7 @@ impl<C> Follower<C> {
     /// Reads one kind of thing. Returns whether nothing changed in the meantime.
     fn dump_one(&mut self, session: Session, what: Dump) -> Result<bool, Error> {
         let mut is_consistent = true;
-        self.dumped = None;
+        self.known.begin_kind();
         dump(what, |bytes| self.read(session, bytes, true, &mut is_consistent))?;
         Ok(is_consistent)
     }
@@ -238,6 +199,9 @@ impl<C> Follower<C> {
     fn follow(&mut self, session: Session) -> Result<(), Error> {
         let mut buffer = vec![0; 1 << 16];
         loop {
+            if !self.is_told()? {
+                return Ok(());
+            }
             let count = match rustix::net::recv(&self.changes, &mut buffer[..], RecvFlags::empty()) {
                 Ok((count, _)) => count,
                 Err(Errno::NOBUFS) => {
@@ -253,6 +217,20 @@ impl<C> Follower<C> {
         }
     }
 
+    /// Waits for a change. Returns false if everything is to be asked for before there is one.
+    fn is_told(&self) -> Result<bool, Error> {
+        loop {
+            let left = self.known.ask_at().map(|at| at.saturating_duration_since(Instant::now()));
+            let left = left.and_then(|left| Timespec::try_from(left).ok());
+            match poll(&mut [PollFd::new(&self.changes, PollFlags::IN)], left.as_ref()) {
+                Ok(0) => return Ok(false),
+                Ok(_) => return Ok(true),
+                Err(Errno::INTR) => {}
+                Err(error) => return Err(Error::io("rtnetlink", error)),
+            }
+        }
+    }
+
     /// Reads a datagram into the queue.
     fn read(&mut self, session: Session, bytes: &[u8], is_dump: bool, is_consistent: &mut bool) -> End {
         let arrived = Instant::now();
@@ -260,8 +238,10 @@ impl<C> Follower<C> {
         let (mut events, mut ignored, mut end) = (Vec::new(), 0, End::None);
         while let Some(message) = messages.next() {
             match message {
-                Ok(Message::Event(event)) if self.filter.takes(&event) => {
-                    match self.fate(&event, (!is_dump).then(|| messages.flags())) {
+                Ok(Message::Event(mut event)) if self.filter.takes(&event) => {
+                    let flags = (!is_dump).then(|| messages.flags());
+                    let is_whole = self.filter.protocols.is_empty();
+                    match self.known.fate(&mut event, flags, messages.about_route(), is_whole) {
                         Fate::Taken => events.push(event),
                         Fate::Left => ignored += 1,
                         Fate::Again => end = End::Again,
@@ -281,91 +261,6 @@ impl<C> Follower<C> {
         *is_consistent &= !messages.was_interrupted();
         self.queue.add(session, arrived, ignored, events.into_iter());
         end
-    }
-
-    /// Returns what becomes of an event. One of a dump has no flags.
-    fn fate(&mut self, event: &Event, flags: Option<u16>) -> Fate {
-        let is_all = match event {
-            Event::Link { index, link } => self.is_all_of_link(*index, link.as_ref()),
-            Event::Route { table, prefix, metric, protocol, target } => {
-                let key = (*table, *prefix, *metric);
-                if matches!(prefix, IpPrefix::V4(_)) {
-                    return self.fate4(key, target.is_some(), flags);
-                }
-                self.is_first(key, *protocol, target.as_ref()) && self.is_all_of_legs(key, target.as_ref())
-            }
-            _ => true,
-        };
-        if is_all { Fate::Taken } else { Fate::Again }
-    }
-
-    /// Returns what becomes of an IPv4 route. A dump has those of one key in their order, and a
-    /// change says by its flags where the route is among them.
-    fn fate4(&mut self, key: Key, is_new: bool, flags: Option<u16>) -> Fate {
-        let Some(flags) = flags else {
-            if self.dumped.replace(key) != Some(key) {
-                return Fate::Taken;
-            }
-            self.several.insert(key);
-            return Fate::Left;
-        };
-        if self.several.contains(&key) {
-            return Fate::Again;
-        }
-        if is_new && flags & (NLM_F_EXCL | NLM_F_REPLACE) == 0 {
-            self.several.insert(key);
-            // It is before all others, or behind them, of which the filter may leave some out.
-            return match (flags & NLM_F_APPEND != 0, self.filter.protocols.is_empty()) {
-                (false, _) => Fate::Taken,
-                (true, true) => Fate::Left,
-                (true, false) => Fate::Again,
-            };
-        }
-        Fate::Taken
-    }
-
-    /// Returns whether a route is not one of several with its key, or is the first of them.
-    fn is_first(&mut self, key: Key, protocol: u8, target: Option<&Target>) -> bool {
-        match (self.own.get_mut(&key), target) {
-            (Some((_, has_others)), None) => {
-                let is_alone = !*has_others;
-                self.own.remove(&key);
-                is_alone
-            }
-            (Some((first, has_others)), Some(target)) => {
-                *has_others |= first != target;
-                first == target
-            }
-            (None, Some(target)) if OWN.contains(&protocol) => {
-                self.own.insert(key, (target.clone(), false));
-                true
-            }
-            (None, _) => true,
-        }
-    }
-
-    /// Returns whether an IPv6 route is told with all of its legs.
-    fn is_all_of_legs(&mut self, key: Key, target: Option<&Target>) -> bool {
-        match target {
-            Some(Target::Legs(legs)) if legs.len() > 1 => {
-                self.multipath.insert(key);
-                true
-            }
-            Some(_) => {
-                self.multipath.remove(&key);
-                true
-            }
-            None => !self.multipath.remove(&key),
-        }
-    }
-
-    /// Returns whether no routes went with a link: it was not up before, or it is up.
-    fn is_all_of_link(&mut self, index: u32, link: Option<&Link>) -> bool {
-        if link.is_some_and(|link| link.is_up) {
-            self.up.insert(index);
-            return true;
-        }
-        !self.up.remove(&index)
     }
 }
 

@@ -48,6 +48,8 @@ pub struct RouteUpdate {
     pub protocol: u8,
     /// Where it leads; `None` if it is gone.
     pub target: Option<Target>,
+    /// Where it must have led to be gone, if another route of its key may be there.
+    pub was: Option<Target>,
 }
 
 /// Something, and the session in which it was said.
@@ -150,13 +152,24 @@ impl<C> Batch<C> {
             Event::Route { table, prefix, metric, protocol, target } => {
                 let key_metric = if feed.has_metrics() { metric } else { 0 };
                 let key = RouteKey { feed, table, metric: key_metric, prefix, selector: None };
-                self.routes.insert(key, RouteUpdate { session: number, metric, protocol, target });
+                self.routes.insert(key, RouteUpdate { session: number, metric, protocol, target, was: None });
+            }
+            Event::Gone { table, prefix, metric, was } => {
+                let key_metric = if feed.has_metrics() { metric } else { 0 };
+                let key = RouteKey { feed, table, metric: key_metric, prefix, selector: None };
+                let update = self.routes.get(&key).filter(|update| update.session == number);
+                let target = update.and_then(|update| update.target.as_ref());
+                if target.is_none_or(|target| *target == was) {
+                    let (protocol, was) = (0, target.is_none().then_some(was));
+                    let gone = RouteUpdate { session: number, metric, protocol, target: None, was };
+                    self.routes.insert(key, gone);
+                }
             }
             Event::Partial { table, prefix, metric, protocol, selector, legs } => {
                 let key_metric = if feed.has_metrics() { metric } else { 0 };
                 let key = RouteKey { feed, table, metric: key_metric, prefix, selector: Some(selector) };
                 let target = legs.map(Target::Kernel);
-                self.routes.insert(key, RouteUpdate { session: number, metric, protocol, target });
+                self.routes.insert(key, RouteUpdate { session: number, metric, protocol, target, was: None });
             }
             Event::Object { id, object } => {
                 self.objects.insert(ObjectKey { feed, session: number, id }, object);
@@ -324,7 +337,8 @@ mod tests {
         let events = [route(20, None), route(30, Some(Target::Blackhole))];
         queue.add(SESSION, Instant::now(), 0, events.into_iter());
         let batch = queue.take(None, Duration::ZERO);
-        let update = RouteUpdate { session: 1, metric: 30, protocol: 186, target: Some(Target::Blackhole) };
+        let update =
+            RouteUpdate { session: 1, metric: 30, protocol: 186, target: Some(Target::Blackhole), was: None };
         assert_eq!(batch.routes.into_values().collect::<Vec<_>>(), [update]);
         assert_eq!(batch.arrivals[0].1, 2);
         assert!(queue.take(Some(Instant::now()), Duration::ZERO).is_empty());

@@ -39,6 +39,7 @@ pub fn message(event: &Event) -> Vec<u8> {
         Event::Route { table, prefix, metric, protocol, target } => {
             route(*table, *prefix, *metric, *protocol, target.as_ref())
         }
+        Event::Gone { table, prefix, metric, was: _ } => route(*table, *prefix, *metric, 0, None),
         Event::Partial { table, prefix, metric, protocol, selector, legs } => {
             let target = |legs: &[Leg]| {
                 if legs.is_empty() { Target::Unreachable } else { Target::Legs(legs.into()) }

@@ -20,6 +20,7 @@ use fibula::{Family, IpPrefix};
 use netlink_packet_core::{NLM_F_DUMP_INTR, NetlinkBuffer, ParseableParametrized};
 use netlink_packet_route::RouteNetlinkMessage as Known;
 use std::net::IpAddr;
+use std::time::Duration;
 
 /// The length of a netlink message's header, in bytes.
 pub(crate) const HEADER: usize = 16;
@@ -47,6 +48,18 @@ pub enum Event {
         protocol: u8,
         /// Where it leads.
         target: Option<Target>,
+    },
+    /// The end of a route that led there. Another one of its prefix and metric stays. A message
+    /// alone does not say this, but [`kernel`](crate::feed::kernel) does.
+    Gone {
+        /// The id of the table.
+        table: u32,
+        /// The destination.
+        prefix: IpPrefix,
+        /// The metric.
+        metric: u32,
+        /// Where it led.
+        was: Target,
     },
     /// A route for some packets to a prefix alone. What becomes of packets to that prefix is for
     /// the kernel to say.
@@ -143,13 +156,28 @@ pub struct Messages<'a> {
     offset: usize,
     was_interrupted: bool,
     flags: u16,
+    about_route: AboutRoute,
+}
+
+/// What a message of a route says beside the route.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct AboutRoute {
+    /// Where a route led that is gone.
+    pub was: Option<Target>,
+    /// Whether it names a next-hop object, with which the kernel removes it.
+    pub names_object: bool,
+    /// The router preference of IPv6 (RFC 4191): of routes with one metric the kernel takes that
+    /// with the highest. -1 is low, 1 is high, and 0 is the usual one.
+    pub preference: i8,
+    /// How long the kernel takes a route of IPv6; 0 if it does not any more, `None` without an end.
+    pub lifetime: Option<Duration>,
 }
 
 impl<'a> Messages<'a> {
     /// Returns the messages of `bytes`.
     #[must_use]
     pub fn new(bytes: &'a [u8]) -> Self {
-        Self { bytes, offset: 0, was_interrupted: false, flags: 0 }
+        Self { bytes, offset: 0, was_interrupted: false, flags: 0, about_route: AboutRoute::default() }
     }
 
     /// Returns whether a message so far said that the dump that it is of missed a change.
@@ -162,6 +190,12 @@ impl<'a> Messages<'a> {
     #[must_use]
     pub fn flags(&self) -> u16 {
         self.flags
+    }
+
+    /// Returns what the last message says of its route; the default if it is of none.
+    #[must_use]
+    pub fn about_route(&self) -> &AboutRoute {
+        &self.about_route
     }
 }
 
@@ -188,12 +222,13 @@ impl Messages<'_> {
         self.flags = buffer.flags();
         self.was_interrupted |= self.flags & NLM_F_DUMP_INTR != 0;
         self.offset += length.next_multiple_of(4);
-        message(buffer.message_type(), payload)
+        self.about_route = AboutRoute::default();
+        message(buffer.message_type(), payload, &mut self.about_route)
     }
 }
 
 /// Reads the message of a kind.
-fn message(kind: u16, payload: &[u8]) -> Result<Message, String> {
+fn message(kind: u16, payload: &[u8], about_route: &mut AboutRoute) -> Result<Message, String> {
     let event = match kind {
         DONE => return Ok(Message::Done),
         OVERRUN => return Ok(Message::Overrun),
@@ -207,8 +242,15 @@ fn message(kind: u16, payload: &[u8]) -> Result<Message, String> {
         // RTM_*LINK, RTM_*ROUTE and RTM_*NEIGH, without the requests.
         16 | 17 | 24 | 25 | 28 | 29 => {
             match Known::parse_with_param(payload, kind).map_err(|error| error.to_string())? {
-                Known::NewRoute(message) => route::event(&message, false)?,
-                Known::DelRoute(message) => route::event(&message, true)?,
+                Known::NewRoute(message) => {
+                    *about_route = route::about(&message);
+                    route::event(&message, false)?
+                }
+                Known::DelRoute(message) => {
+                    *about_route = route::about(&message);
+                    about_route.was = route::target_of(&message);
+                    route::event(&message, true)?
+                }
                 Known::NewLink(message) => link::event(&message, false),
                 Known::DelLink(message) => link::event(&message, true),
                 Known::NewNeighbour(message) => neighbour::event(&message, false),

@@ -1,13 +1,15 @@
 //! Routes.
 
-use super::Event;
+use super::{AboutRoute, Event};
 use crate::routes::LOCAL;
 use fibula::IpPrefix;
 use netlink_packet_route::AddressFamily;
 use netlink_packet_route::route::{
-    RouteAddress, RouteAttribute, RouteFlags, RouteMessage, RouteMetric, RouteNextHop, RouteType, RouteVia,
+    RouteAddress, RouteAttribute, RouteFlags, RouteMessage, RouteMetric, RouteNextHop, RoutePreference,
+    RouteType, RouteVia,
 };
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::time::Duration;
 
 /// One way to a destination.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -51,6 +53,12 @@ pub enum Target<O = u32> {
 }
 
 impl<O> Target<O> {
+    /// Returns whether it names more than one leg.
+    #[must_use]
+    pub fn has_several_legs(&self) -> bool {
+        matches!(self, Self::Legs(legs) | Self::Kernel(legs) if legs.len() > 1)
+    }
+
     /// Returns the same target with another name for its object.
     pub fn with_object<P>(self, name: impl FnOnce(O) -> P) -> Target<P> {
         match self {
@@ -110,6 +118,34 @@ pub(super) fn event(message: &RouteMessage, is_deleted: bool) -> Result<Option<E
     Ok(Some(Event::Route { table, prefix, metric, protocol, target }))
 }
 
+/// Returns where the route of a message leads, if it says so.
+pub(super) fn target_of(message: &RouteMessage) -> Option<Target> {
+    let Ok(Some(Event::Route { target, .. })) = event(message, false) else { return None };
+    target
+}
+
+/// The ticks of a second in which the kernel tells lifetimes (`USER_HZ`).
+const TICKS: u32 = 100;
+
+/// Returns what a message says of when the route is taken.
+pub(super) fn about(message: &RouteMessage) -> AboutRoute {
+    let mut about = AboutRoute::default();
+    for attribute in &message.attributes {
+        match attribute {
+            RouteAttribute::Preference(RoutePreference::Low) => about.preference = -1,
+            RouteAttribute::Preference(RoutePreference::High) => about.preference = 1,
+            RouteAttribute::NhId(id) => about.names_object = *id != 0,
+            // It is negative once the time is over, and 0 without an end.
+            RouteAttribute::CacheInfo(info) if info.expires != 0 => {
+                let left = u32::try_from(info.expires.cast_signed()).unwrap_or(0);
+                about.lifetime = Some(Duration::from_secs(left.into()) / TICKS);
+            }
+            _ => {}
+        }
+    }
+    about
+}
+
 fn read(attributes: &[RouteAttribute]) -> Attributes<'_> {
     let mut read = Attributes::default();
     for attribute in attributes {
@@ -152,12 +188,13 @@ fn target(
         if is_of_kernel || is_said { Target::Kernel(legs) } else { Target::Legs(legs) }
     };
     Ok(match kind {
-        RouteType::BlackHole => Target::Blackhole,
         RouteType::Unreachable => Target::Unreachable,
         RouteType::Prohibit => Target::Prohibit,
         RouteType::Local | RouteType::Broadcast | RouteType::Anycast if table == LOCAL => Target::Local,
         RouteType::Local | RouteType::Broadcast | RouteType::Anycast => legs(true),
-        RouteType::Unicast => match (attributes.object, legs(attributes.is_of_kernel)) {
+        RouteType::BlackHole if attributes.object.is_none() => Target::Blackhole,
+        RouteType::Unicast | RouteType::BlackHole => match (attributes.object, legs(attributes.is_of_kernel))
+        {
             (Some(object), _) if !attributes.is_of_kernel => Target::Object(object),
             (None, Target::Legs(legs)) if legs.is_empty() => {
                 return Err(format!("route {prefix}: no next hop"));

@@ -180,6 +180,16 @@ impl NextHops {
         Ok(())
     }
 
+    /// Returns the next hop that stands for an object, if routes lead there.
+    pub(crate) fn of_object(&self, key: ObjectKey) -> Option<NextHop> {
+        self.indices.get(&Target::Object(key)).copied()
+    }
+
+    /// Returns whether an object is known.
+    pub(crate) fn has_object(&self, key: ObjectKey) -> bool {
+        self.objects.contains_key(&key)
+    }
+
     /// Removes the objects of earlier sessions of a feed. No route names them any more.
     pub(crate) fn sweep(&mut self, feed: Feed, session: u32) {
         self.objects.retain(|key, object| {
@@ -331,16 +341,23 @@ impl NextHops {
         match self.objects.get(&key) {
             Some(Object::Blackhole) => Resolved::Drop,
             Some(Object::Kernel(_)) | None => Resolved::Kernel,
-            Some(Object::Leg(_) | Object::Group(_)) => of_legs(self.object_legs(key, false)),
+            // The kernel divides the flows where only it can send to a member.
+            Some(Object::Group(members)) if members.iter().any(|&(id, _)| self.is_of_kernel(id, key)) => {
+                Resolved::Kernel
+            }
+            Some(Object::Leg(_) | Object::Group(_)) => of_legs(self.object_legs(key)),
         }
     }
 
-    /// Returns the legs of an object with their weights, if asked for those too that only the
-    /// kernel can send by. A member that is no leg, or is not there, has no share.
-    fn object_legs(&self, key: ObjectKey, of_kernel: bool) -> Vec<(Neighbours, u64)> {
+    fn is_of_kernel(&self, id: u32, group: ObjectKey) -> bool {
+        matches!(self.objects.get(&ObjectKey { id, ..group }), Some(Object::Kernel(_)))
+    }
+
+    /// Returns the legs of an object with their weights. A member that is no leg, or is not there,
+    /// has no share.
+    fn object_legs(&self, key: ObjectKey) -> Vec<(Neighbours, u64)> {
         let leg = |id, weight: u16| match self.objects.get(&ObjectKey { id, ..key }) {
-            Some(Object::Leg(leg)) => Some((*leg, weight)),
-            Some(Object::Kernel(leg)) if of_kernel => Some((*leg, weight)),
+            Some(Object::Leg(leg) | Object::Kernel(leg)) => Some((*leg, weight)),
             _ => None,
         };
         let legs: Vec<(Leg, u16)> = match self.objects.get(&key) {
@@ -356,7 +373,7 @@ impl NextHops {
     pub(crate) fn legs(&self, next_hop: NextHop) -> Vec<(Neighbours, u64)> {
         match self.key(next_hop) {
             Some(Target::Legs(legs) | Target::Kernel(legs)) => legs_of(legs),
-            Some(Target::Object(key)) => self.object_legs(*key, true),
+            Some(Target::Object(key)) => self.object_legs(*key),
             _ => Vec::new(),
         }
     }

@@ -86,10 +86,10 @@ where
         old
     }
 
-    /// Returns whether there is a candidate of a key.
-    pub(super) fn has(&self, prefix: Prefix<A>, key: &RouteKey) -> bool {
+    /// Returns the candidate of a key.
+    pub(super) fn candidate(&self, prefix: Prefix<A>, key: &RouteKey) -> Option<&Candidate> {
         let others = self.others.get(&prefix).into_iter().flatten();
-        others.chain(self.best.get(&prefix)).any(|candidate| candidate.is_of(key))
+        others.chain(self.best.get(&prefix)).find(|candidate| candidate.is_of(key))
     }
 
     /// Notes that the route of a prefix may be another now.
@@ -123,28 +123,25 @@ where
         Self { changed: self.best.keys().copied().collect(), ..Self::default() }
     }
 
-    /// Removes the candidates of a feed that are older than a session, and hands them to
-    /// `removed`. Returns their prefixes.
-    pub(super) fn sweep(
+    /// Removes the candidates that are gone, and hands them to `removed`. Returns their prefixes.
+    pub(super) fn remove(
         &mut self,
-        feed: Feed,
-        session: u32,
+        is_gone: &impl Fn(&Candidate) -> bool,
         removed: &mut impl FnMut(Candidate),
     ) -> Vec<Prefix<A>> {
         let all = self.best.iter().map(|(&prefix, candidate)| (prefix, *candidate));
         let others = self.others.iter();
         let others = others.flat_map(|(&prefix, all)| all.iter().map(move |&candidate| (prefix, candidate)));
-        let is_old = |candidate: &Candidate| candidate.feed == feed && candidate.session < session;
-        let old: Vec<(Prefix<A>, Candidate)> = all.chain(others).filter(|(_, it)| is_old(it)).collect();
-        for (prefix, candidate) in &old {
-            let &Candidate { metric, selector, .. } = candidate;
+        let gone: Vec<(Prefix<A>, Candidate)> = all.chain(others).filter(|(_, it)| is_gone(it)).collect();
+        for (prefix, candidate) in &gone {
+            let &Candidate { feed, metric, selector, .. } = candidate;
             // The table is not looked at.
             let key = RouteKey { feed, table: 0, metric, prefix: (*prefix).into(), selector };
             if let Some(candidate) = self.replace(*prefix, &key, None) {
                 removed(candidate);
             }
         }
-        old.into_iter().map(|(prefix, _)| prefix).collect()
+        gone.into_iter().map(|(prefix, _)| prefix).collect()
     }
 
     /// Returns the next hop that a prefix should have.

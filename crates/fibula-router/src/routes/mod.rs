@@ -108,16 +108,22 @@ impl Tables {
         adjacencies: &mut Adjacencies,
         limits: &Limits,
     ) -> Result<News, Limit> {
-        let RouteUpdate { session, metric, protocol, target } = update;
+        let RouteUpdate { session, metric, protocol, target, was } = update;
         let is_local = key.table == LOCAL;
         let name = |id| crate::feed::ObjectKey { feed: key.feed, session, id };
+        if let Some(was) = was.map(|was| was.with_object(name))
+            && let Some(candidate) = self.candidate(&key).filter(|candidate| candidate.session == session)
+            && hops.key(candidate.next_hop) != Some(&was)
+        {
+            return Ok(News::None);
+        }
         let target = target.map(|target| target.with_object(name));
         if let Some(target) = &target {
             hops.check_room(target, limits.next_hops)?;
             if !is_local && !self.by_id.contains_key(&key.table) {
                 Limit::check("tables", self.by_id.len() as u64 + 1, limits.tables as u64)?;
             }
-            if self.told >= limits.routes && !self.has(&key) {
+            if self.told >= limits.routes && self.candidate(&key).is_none() {
                 Limit::check("routes", self.told as u64 + 1, limits.routes as u64)?;
             }
         } else if !is_local && !self.by_id.contains_key(&key.table) {
@@ -163,12 +169,12 @@ impl Tables {
         self.by_zebra
     }
 
-    /// Returns whether a route is known.
-    fn has(&self, key: &RouteKey) -> bool {
+    /// Returns the route of a key, if it is known.
+    fn candidate(&self, key: &RouteKey) -> Option<&Candidate> {
         let table = if key.table == LOCAL { Some(&self.local) } else { self.by_id.get(&key.table) };
-        table.is_some_and(|table| match key.prefix {
-            IpPrefix::V4(prefix) => table.ipv4.has(prefix, key),
-            IpPrefix::V6(prefix) => table.ipv6.has(prefix, key),
+        table.and_then(|table| match key.prefix {
+            IpPrefix::V4(prefix) => table.ipv4.candidate(prefix, key),
+            IpPrefix::V6(prefix) => table.ipv6.candidate(prefix, key),
         })
     }
 
@@ -180,21 +186,42 @@ impl Tables {
         hops: &mut NextHops,
         adjacencies: &mut Adjacencies,
     ) -> usize {
-        let mut swept = 0_usize;
+        self.remove(feed, |candidate| candidate.session < session, hops, adjacencies)
+    }
+
+    /// Removes the routes of the kernel to these next hops. O(routes).
+    pub(crate) fn remove_to(
+        &mut self,
+        next_hops: &[NextHop],
+        hops: &mut NextHops,
+        adjacencies: &mut Adjacencies,
+    ) -> usize {
+        self.remove(Feed::Kernel, |candidate| next_hops.contains(&candidate.next_hop), hops, adjacencies)
+    }
+
+    fn remove(
+        &mut self,
+        feed: Feed,
+        is_gone: impl Fn(&Candidate) -> bool,
+        hops: &mut NextHops,
+        adjacencies: &mut Adjacencies,
+    ) -> usize {
+        let is_gone = |candidate: &Candidate| candidate.feed == feed && is_gone(candidate);
+        let mut removed = 0_usize;
         let mut release = |candidate: Candidate| {
-            swept += 1;
+            removed += 1;
             hops.release(candidate.next_hop, adjacencies);
         };
-        let local4 = self.local.ipv4.sweep(feed, session, &mut release);
-        let local6 = self.local.ipv6.sweep(feed, session, &mut release);
+        let local4 = self.local.ipv4.remove(&is_gone, &mut release);
+        let local6 = self.local.ipv6.remove(&is_gone, &mut release);
         for table in self.by_id.values_mut() {
-            table.ipv4.sweep(feed, session, &mut release);
-            table.ipv6.sweep(feed, session, &mut release);
+            table.ipv4.remove(&is_gone, &mut release);
+            table.ipv6.remove(&is_gone, &mut release);
             table.ipv4.mark_all(&local4);
             table.ipv6.mark_all(&local6);
         }
-        self.count(feed, -swept.cast_signed());
-        swept
+        self.count(feed, -removed.cast_signed());
+        removed
     }
 
     /// Looks at the host routes of neighbours between two addresses again, in every table.
