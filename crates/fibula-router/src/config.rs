@@ -51,6 +51,8 @@ pub struct Config {
     pub mode: Mode,
     /// The engine of the plane in user space; the best one if left out.
     pub engine: String,
+    /// Whether packets that a rule of the kernel (`ip rule`) may concern are left to the kernel.
+    pub obey_rules: bool,
     /// How much feeds may tell.
     pub limits: Limits,
     /// The files of ACLs, by their names.
@@ -112,6 +114,7 @@ impl Default for Config {
             kernel: Kernel::default(),
             bfd: None,
             table: None,
+            obey_rules: true,
             plane: PlaneKind::default(),
             name: "main".into(),
             interfaces: Vec::new(),
@@ -363,7 +366,12 @@ impl Config {
         let quiet = Duration::try_from_secs_f64(self.fpm.quiet_s).unwrap_or(Duration::MAX);
         let hold = Duration::try_from_secs_f64(self.fpm.hold_s).unwrap_or(Duration::MAX);
         let (share, least, limits) = (self.fpm.share, self.fpm.least, self.limits);
-        Settings { feeds, quiet, share, least, hold, limits, ..Settings::default() }
+        let tables = self.interfaces.iter().filter_map(|incoming| match incoming {
+            Incoming::Table { name, table, vlan, .. } if vlan.is_empty() => Some((name.clone(), *table)),
+            _ => None,
+        });
+        let (tables, obeys_rules) = (tables.collect(), self.obey_rules);
+        Settings { feeds, quiet, share, least, hold, limits, obeys_rules, tables, ..Settings::default() }
     }
 }
 

@@ -4,12 +4,14 @@ use crate::Error;
 use crate::message::Conf;
 use crate::plane::{Plane, ReversePath, Rules};
 use fibula::Family;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 /// The settings of all interfaces.
 #[derive(Debug, Default)]
 pub(crate) struct Confs {
     of: HashMap<(Option<u32>, Family), Conf>,
+    /// The interfaces of which a rule of the kernel leads some packets elsewhere.
+    ruled: HashSet<(u32, Family)>,
     /// What the plane was told last.
     told: BTreeMap<u32, Rules>,
     have_changed: bool,
@@ -22,6 +24,12 @@ impl Confs {
         let now = known.then(conf);
         self.have_changed |= *known != now;
         *known = now;
+    }
+
+    /// Sets the interfaces of which a rule of the kernel leads some packets elsewhere, by index.
+    pub(crate) fn set_ruled(&mut self, ruled: HashSet<(u32, Family)>) {
+        self.have_changed |= self.ruled != ruled;
+        self.ruled = ruled;
     }
 
     /// Returns what the kernel forwards of an interface's packets. Of IPv4 each interface says so
@@ -38,8 +46,10 @@ impl Confs {
         };
         Rules {
             reverse_path: check,
-            ipv4: here4.forwarding.or(all4.forwarding).unwrap_or(true),
-            ipv6: all6.forwarding.unwrap_or(true) || here6.is_forced.unwrap_or(false),
+            ipv4: here4.forwarding.or(all4.forwarding).unwrap_or(true)
+                && !self.ruled.contains(&(interface, Family::Ipv4)),
+            ipv6: (all6.forwarding.unwrap_or(true) || here6.is_forced.unwrap_or(false))
+                && !self.ruled.contains(&(interface, Family::Ipv6)),
         }
     }
 
@@ -51,7 +61,9 @@ impl Confs {
         if !self.have_changed {
             return Ok(());
         }
-        let interfaces: Vec<u32> = self.of.keys().filter_map(|key| key.0).collect();
+        let ruled = self.ruled.iter().map(|key| key.0);
+        let interfaces = self.of.keys().filter_map(|key| key.0).chain(ruled);
+        let interfaces: BTreeSet<u32> = interfaces.chain(self.told.keys().copied()).collect();
         for interface in interfaces {
             let rules = self.rules(interface);
             if self.told.get(&interface).copied().unwrap_or_default() != rules {

@@ -2,12 +2,13 @@
 
 mod support;
 
+use fibula::{Family, NextHop};
 use fibula_router::control::{Control, Settings, Way};
 use fibula_router::feed::bfd::Gateways;
 use fibula_router::feed::{Batch, Feed, Mark, Session};
-use fibula_router::message::{Event, Kind, Leg, Link, Neighbour, Object, Target, Vlan};
-use fibula_router::plane::Adjacency;
+use fibula_router::message::{Event, Kind, Leg, Link, Neighbour, Object, Rule, Target, Vlan};
 use fibula_router::plane::memory::{Flow, Memory, Verdict};
+use fibula_router::plane::{Action, Adjacency, AdjacencyId, Plane, Routes, Rules};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr};
@@ -251,6 +252,99 @@ fn a_neighbour_that_does_not_answer_is_asked_for_once() {
     assert_eq!(after(&mut router, Vec::new()), ["10.0.0.9"]);
     assert_eq!(after(&mut router, failed("10.0.0.9")), ["10.0.0.9"]);
     assert!(after(&mut router, Vec::new()).is_empty());
+}
+
+#[test]
+fn packets_that_a_rule_may_concern_are_left_to_the_kernel() {
+    let named = |index: u32, name: &str| {
+        let Event::Link { link: Some(link), .. } = link(index, true) else { unreachable!() };
+        Event::Link { index, link: Some(Link { name: name.into(), ..link }) }
+    };
+    let rule = |priority, family, interface: Option<&str>, table| Rule {
+        priority,
+        ipv6: family == Family::Ipv6,
+        interface: interface.map(Into::into),
+        table,
+    };
+    let (ipv4, ipv6) = (Family::Ipv4, Family::Ipv6);
+    let tables = BTreeMap::from([("b".to_owned(), 100)]);
+    for (rules, obeys_rules, left) in [
+        (vec![], true, vec![]),
+        // From a source, in table 100.
+        (vec![rule(5, ipv4, None, None)], true, vec![(1, ipv4), (2, ipv4)]),
+        (vec![rule(5, ipv4, None, None)], false, vec![]),
+        (vec![rule(5, ipv6, Some("a"), Some(100))], true, vec![(1, ipv6)]),
+        // What the plane does too, and what is behind it.
+        (vec![rule(5, ipv4, Some("b"), Some(100))], true, vec![]),
+        (vec![rule(5, ipv4, Some("b"), Some(100)), rule(6, ipv4, None, None)], true, vec![(1, ipv4)]),
+        (
+            vec![rule(4, ipv4, None, None), rule(5, ipv4, Some("b"), Some(100))],
+            true,
+            vec![(1, ipv4), (2, ipv4)],
+        ),
+    ] {
+        let settings = Settings { obeys_rules, tables: tables.clone(), ..Settings::default() };
+        let mut router = Control::new(Ruled::default(), settings);
+        let apply = |router: &mut Control<Ruled>, fill: &dyn Fn(&mut Batch<Control<Ruled>>)| {
+            let mut batch = Batch::default();
+            fill(&mut batch);
+            router.apply(batch, Instant::now());
+            router.plane().left()
+        };
+        let links = |batch: &mut Batch<_>| {
+            for event in [named(1, "a"), named(2, "b")] {
+                batch.add(KERNEL, event);
+            }
+        };
+        // Whatever is told first.
+        let told = apply(&mut router, &|batch| batch.rules = Some(rules.clone()));
+        assert!(told.is_empty());
+        assert_eq!(apply(&mut router, &links), left, "{rules:?}");
+        assert_eq!(router.status().rules, if obeys_rules { rules } else { Vec::new() });
+        assert!(apply(&mut router, &|batch| batch.rules = Some(Vec::new())).is_empty());
+    }
+}
+
+/// A plane that notes what the kernel forwards.
+#[derive(Default)]
+struct Ruled(BTreeMap<u32, Rules>);
+
+impl Ruled {
+    /// Returns the interfaces of which packets are left to the kernel.
+    fn left(&self) -> Vec<(u32, Family)> {
+        let of = |(&index, rules): (&u32, &Rules)| {
+            let ipv4 = (!rules.ipv4).then_some((index, Family::Ipv4));
+            ipv4.into_iter().chain((!rules.ipv6).then_some((index, Family::Ipv6))).collect::<Vec<_>>()
+        };
+        self.0.iter().flat_map(of).collect()
+    }
+}
+
+impl Plane for Ruled {
+    fn set_adjacency(&mut self, _: AdjacencyId, _: Adjacency) -> Result<(), fibula_router::Error> {
+        Ok(())
+    }
+
+    fn set_action(&mut self, _: NextHop, _: &Action) -> Result<(), fibula_router::Error> {
+        Ok(())
+    }
+
+    fn apply(&mut self, _: u32, _: Routes<'_>) -> Result<(), fibula_router::Error> {
+        Ok(())
+    }
+
+    fn set_rules(&mut self, interface: u32, rules: Rules) -> Result<(), fibula_router::Error> {
+        self.0.insert(interface, rules);
+        Ok(())
+    }
+
+    fn grace_period(&mut self) -> Result<(), fibula_router::Error> {
+        Ok(())
+    }
+
+    fn start(&mut self) -> Result<(), fibula_router::Error> {
+        Ok(())
+    }
 }
 
 #[test]

@@ -290,8 +290,26 @@ fn what_keeps_a_router_from_starting_is_found_before() {
     assert!(text.starts_with("interface s0: another XDP program (id "), "{text}");
     lab.ip("r", "rule add from 10.1.0.66 lookup 100 priority 77");
     lab.ip("r", "-6 rule add iif r0 priority 78 blackhole");
-    let note = "77, 78: the plane forwards against them, by the table of the interface";
+    let note = "77, 78: the kernel forwards packets that they may concern";
     assert_eq!(wrong("r", &["r0"], Mode::Native), (String::new(), Some(note.into())));
+}
+
+#[test]
+fn nothing_is_forwarded_against_a_rule() {
+    let Some(lab) = Lab::new("rules") else { return };
+    settle(&lab);
+    let router = Router::start(&lab, &["r0", "r1"]);
+    assert!(crosses(&lab), "no rule");
+    for rule in ["from 10.1.0.66 lookup 100", "iif r0 to 10.64.0.9 unreachable", "fwmark 7 lookup 100"] {
+        lab.ip("r", &format!("rule add {rule} priority 77"));
+        router.wait(rule, |status| status.rules.len() == 1);
+        assert!(!reaches(&lab, "10.64.0.9", 4, 5), "{rule}: the kernel has the packets, and drops them");
+        lab.ip("r", &format!("rule del {rule} priority 77"));
+        router.wait("the rule is gone", |status| status.rules.is_empty());
+        assert!(crosses(&lab), "{rule}: it is gone");
+    }
+    drop(router);
+    lab.inside("r", || lab.detach());
 }
 
 #[test]
@@ -307,9 +325,7 @@ fn a_router_that_waits_for_zebra_follows_the_neighbours_of_the_one_before() {
     assert!(crosses(&lab), "nothing has changed");
     // From here on the kernel forwards too.
     for interface in ["r0", "r1"] {
-        for family in ["-4", "-6"] {
-            lab.ip("r", &format!("{family} rule del iif {interface} priority 10"));
-        }
+        lab.forward_again(interface);
     }
     lab.ip("s", "link set s0 address 02:00:00:00:09:09");
     assert!(!reaches(&lab, "10.64.0.9", 4, 5), "frames go to the MAC address that is no more");

@@ -7,6 +7,7 @@
 //! It has no thread, no socket and no clock of its own: whoever has it passes batches and the time.
 //! [`run`] does so for a router, and [`mirror`] for somebody who keeps the routes as values.
 
+mod links;
 #[cfg(feature = "daemon")]
 mod mirror;
 mod report;
@@ -23,7 +24,7 @@ use crate::Error;
 use crate::adjacencies::Adjacencies;
 use crate::confs::Confs;
 use crate::feed::{Batch, Feed, Mark, ObjectKey, RouteKey, Session};
-use crate::message::Target;
+use crate::message::{Rule, Target};
 use crate::next_hops::NextHops;
 use crate::plane::{Plane, Sample};
 use crate::routes::{News, Tables};
@@ -128,6 +129,8 @@ pub struct Control<P> {
     next_hops: NextHops,
     adjacencies: Adjacencies,
     confs: Confs,
+    /// The kernel's rules that are not its own.
+    rules: Vec<Rule>,
     feeds: BTreeMap<Feed, FeedState>,
     counts: Counts,
     /// Nanoseconds from the arrival of a message's last byte until the plane had the change.
@@ -171,6 +174,7 @@ impl<P: Plane> Control<P> {
             next_hops: NextHops::new(),
             adjacencies: Adjacencies::new(),
             confs: Confs::default(),
+            rules: Vec::new(),
             feeds,
             counts: Counts::default(),
             latency: Histogram::new(3).expect("three digits are legal"),
@@ -224,25 +228,7 @@ impl<P: Plane> Control<P> {
         let have_links_changed = !batch.links.is_empty();
         let have_ways_changed =
             have_links_changed || !batch.stations.is_empty() || !batch.neighbours.is_empty();
-        for (index, link) in batch.links.drain() {
-            self.adjacencies.set_link(index, link);
-        }
-        for (key, station) in batch.stations.drain() {
-            self.adjacencies.set_station(key, station);
-        }
-        for (key, conf) in batch.confs.drain() {
-            self.confs.set(key, conf);
-        }
-        let have_gateways_changed = batch.bfd.take().is_some_and(|bfd| self.adjacencies.set_gateways(bfd));
-        if have_gateways_changed || (have_links_changed && self.adjacencies.has_held()) {
-            self.next_hops.follow_gateways(&self.adjacencies);
-        }
-        let mut neighbours = Vec::new();
-        for (key, neighbour) in batch.neighbours.drain() {
-            if self.adjacencies.set_neighbour(key, neighbour) {
-                neighbours.push(key.1);
-            }
-        }
+        let mut neighbours = self.follow_links(&mut batch);
         let limits = self.settings.limits;
         let mut left_out = batch.left_out;
         let waiting = limits.waiting() as u64;

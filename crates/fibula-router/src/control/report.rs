@@ -3,7 +3,7 @@
 use super::{Control, Counts};
 use crate::feed::Feed;
 use crate::feed::bfd::Gateways;
-use crate::message::Target;
+use crate::message::{Rule, Target};
 use crate::next_hops::Resolved;
 use crate::plane::{Adjacency, Plane};
 use crate::routes::{Chosen, TableSize};
@@ -65,6 +65,8 @@ pub struct Status {
     pub adjacencies: usize,
     /// Those of them that are not resolved: the kernel gets their packets.
     pub unresolved: usize,
+    /// The kernel's rules that the router obeys: the kernel gets packets that they may concern.
+    pub rules: Vec<Rule>,
     /// What BFD says of gateways; `None` if nobody follows it.
     pub bfd: Option<Gateways>,
     /// The next hops of which BFD holds a gateway down.
@@ -194,6 +196,7 @@ impl<P: Plane> Control<P> {
             objects: self.next_hops.object_count(),
             adjacencies: self.adjacencies.len(),
             unresolved: self.adjacencies.unresolved(),
+            rules: self.rules.clone(),
             bfd: self.adjacencies.gateways().cloned(),
             held_down: self.next_hops.held_down(),
             generation: self.plane.generation(),

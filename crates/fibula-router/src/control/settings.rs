@@ -1,6 +1,7 @@
 //! [`Settings`]: what a user may choose of the control.
 
 use crate::feed::Feed;
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// What a user may choose.
@@ -26,6 +27,11 @@ pub struct Settings {
     pub gather: Duration,
     /// How much feeds may tell.
     pub limits: Limits,
+    /// Whether packets that a rule of the kernel (`ip rule`) may concern are left to the kernel.
+    pub obeys_rules: bool,
+    /// The tables of interfaces, by name, where they have another than the main one: a rule that
+    /// says the same is obeyed by the plane.
+    pub tables: BTreeMap<String, u32>,
 }
 
 impl Default for Settings {
@@ -38,6 +44,8 @@ impl Default for Settings {
             hold: Duration::from_mins(6),
             gather: Duration::ZERO,
             limits: Limits::default(),
+            obeys_rules: true,
+            tables: BTreeMap::new(),
         }
     }
 }

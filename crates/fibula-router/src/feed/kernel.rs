@@ -39,9 +39,10 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// The groups of links, neighbours, IPv4 addresses, routes and settings of both families, and
-/// next-hop objects.
-const GROUPS: u32 = 1 << 0 | 1 << 2 | 1 << 4 | 1 << 6 | 1 << 10 | 1 << 23 | 1 << 24 | 1 << 31;
+/// The groups of links, neighbours, IPv4 addresses, routes, rules and settings of both families,
+/// and next-hop objects.
+const GROUPS: u32 =
+    1 << 0 | 1 << 2 | 1 << 4 | 1 << 6 | 1 << 7 | 1 << 10 | 1 << 18 | 1 << 23 | 1 << 24 | 1 << 31;
 
 /// The room that a router asks the kernel for, for messages that were not read yet, in bytes. A
 /// full table that comes at once is some hundred megabytes.
@@ -161,6 +162,7 @@ impl<C> Follower<C> {
         self.drain()?;
         self.queue.fill(|batch| batch.marks.push(Mark::Begun(session)));
         self.known.begin();
+        self.tell_rules()?;
         for what in DUMPS {
             let mut attempt = 1;
             while !self.dump_one(session, what)? {
@@ -172,6 +174,13 @@ impl<C> Follower<C> {
             }
         }
         self.queue.fill(|batch| batch.marks.push(Mark::Complete(session)));
+        Ok(())
+    }
+
+    /// Reads the rules.
+    fn tell_rules(&self) -> Result<(), Error> {
+        let rules = rules()?;
+        self.queue.fill(|batch| batch.rules = Some(rules));
         Ok(())
     }
 
@@ -236,6 +245,7 @@ impl<C> Follower<C> {
         let arrived = Instant::now();
         let mut messages = Messages::new(bytes);
         let (mut events, mut ignored, mut end) = (Vec::new(), 0, End::None);
+        let mut have_rules_changed = false;
         while let Some(message) = messages.next() {
             match message {
                 Ok(Message::Event(mut event)) if self.filter.takes(&event) => {
@@ -250,6 +260,7 @@ impl<C> Follower<C> {
                 Ok(Message::Done) => end = End::Done,
                 Ok(Message::Answer(code)) if code != 0 => end = End::Failed(code),
                 Ok(Message::Overrun | Message::AddressGone) => end = End::Again,
+                Ok(Message::RuleChanged) => have_rules_changed = true,
                 Ok(_) => ignored += 1,
                 // The kernel's messages are well formed. What cannot be read is new to us.
                 Err(error) => {
@@ -260,6 +271,9 @@ impl<C> Follower<C> {
         }
         *is_consistent &= !messages.was_interrupted();
         self.queue.add(session, arrived, ignored, events.into_iter());
+        if have_rules_changed && self.tell_rules().is_err() {
+            end = End::Again;
+        }
         end
     }
 }

@@ -2,7 +2,7 @@
 
 use super::bfd::Gateways;
 use super::{Feed, Session};
-use crate::message::{Conf, Event, Link, Neighbour, Object, Selector, Target};
+use crate::message::{Conf, Event, Link, Neighbour, Object, Rule, Selector, Target};
 use fibula::{Family, IpPrefix};
 use hashbrown::HashMap;
 use std::fmt;
@@ -89,6 +89,8 @@ pub struct Batch<C> {
     pub stations: HashMap<(u32, [u8; 6]), Stamped<Option<u32>>>,
     /// The kernel's settings, by interface (`None` for all) and family.
     pub confs: HashMap<(Option<u32>, Family), Conf>,
+    /// The kernel's rules, if they have changed.
+    pub rules: Option<Vec<Rule>>,
     /// The last that BFD says of all gateways, if it has said something.
     pub bfd: Option<Gateways>,
     /// Beginnings and ends, in their order.
@@ -120,6 +122,7 @@ impl<C> Default for Batch<C> {
             neighbours: HashMap::new(),
             stations: HashMap::new(),
             confs: HashMap::new(),
+            rules: None,
             bfd: None,
             marks: Vec::new(),
             arrivals: Vec::new(),
@@ -224,6 +227,7 @@ impl<C> Batch<C> {
             && self.marks.is_empty()
             && self.requests.is_empty()
             && self.bfd.is_none()
+            && self.rules.is_none()
             && self.malformed + self.strangers + self.left_out == 0
             && !self.is_last
     }

@@ -19,6 +19,7 @@ pub use route::{Leg, Selector, Target};
 use fibula::{Family, IpPrefix};
 use netlink_packet_core::{NLM_F_DUMP_INTR, NetlinkBuffer, ParseableParametrized};
 use netlink_packet_route::RouteNetlinkMessage as Known;
+use serde::{Deserialize, Serialize};
 use std::net::IpAddr;
 use std::time::Duration;
 
@@ -29,6 +30,8 @@ const ERROR: u16 = 2;
 const DONE: u16 = 3;
 const OVERRUN: u16 = 4;
 const DELETE_ADDRESS: u16 = 21;
+const NEW_RULE: u16 = 32;
+const DELETE_RULE: u16 = 33;
 const NEW_CONF: u16 = 80;
 const NEW_NEXT_HOP: u16 = 104;
 const DELETE_NEXT_HOP: u16 = 105;
@@ -120,6 +123,19 @@ pub enum Event {
     },
 }
 
+/// A rule of the kernel (`ip rule`) that is not one of its own.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Rule {
+    /// The lowest is asked first.
+    pub priority: u32,
+    /// Whether it is for packets of IPv6; else for those of IPv4.
+    pub ipv6: bool,
+    /// The name of the interface that they come in by, if the rule says one.
+    pub interface: Option<String>,
+    /// The id of the table that they are looked up in, if the rule is for all of them.
+    pub table: Option<u32>,
+}
+
 /// One netlink message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Message {
@@ -133,6 +149,8 @@ pub enum Message {
     Overrun,
     /// An address of this machine is gone.
     AddressGone,
+    /// A rule has come or gone.
+    RuleChanged,
     /// A message without a meaning for a router.
     Other,
 }
@@ -239,6 +257,7 @@ fn message(kind: u16, payload: &[u8], about_route: &mut AboutRoute) -> Result<Me
         NEW_NEXT_HOP | DELETE_NEXT_HOP => next_hop::event(payload, kind == DELETE_NEXT_HOP)?,
         NEW_CONF => conf::event(payload)?,
         DELETE_ADDRESS => return Ok(Message::AddressGone),
+        NEW_RULE | DELETE_RULE => return Ok(Message::RuleChanged),
         // RTM_*LINK, RTM_*ROUTE and RTM_*NEIGH, without the requests.
         16 | 17 | 24 | 25 | 28 | 29 => {
             match Known::parse_with_param(payload, kind).map_err(|error| error.to_string())? {

@@ -148,7 +148,7 @@ impl Lab {
     }
 
     /// Has the router's kernel forward nothing, so that what arrives was forwarded by the plane. It
-    /// does so by rules, which the plane does not read.
+    /// does so by netfilter, which the plane passes by.
     pub(crate) fn forward_by_plane_alone(&self) {
         for interface in ["r0", "r1", "r2"] {
             self.forward_none(interface);
@@ -157,8 +157,17 @@ impl Lab {
 
     /// Has the router's kernel forward nothing that comes in by an interface.
     pub(crate) fn forward_none(&self, interface: &str) {
-        for family in ["-4", "-6"] {
-            self.ip("r", &format!("{family} rule add iif {interface} priority 10 blackhole"));
+        self.filter(&format!("-A FORWARD -i {interface} -j DROP"));
+    }
+
+    /// Has the router's kernel forward again what comes in by an interface.
+    pub(crate) fn forward_again(&self, interface: &str) {
+        self.filter(&format!("-D FORWARD -i {interface} -j DROP"));
+    }
+
+    fn filter(&self, arguments: &str) {
+        for command in ["iptables", "ip6tables"] {
+            run(&format!("ip netns exec {} {command} -w {arguments}", self.end("r")));
         }
     }
 

@@ -162,13 +162,14 @@ fn in_the_way(index: u32, mode: Mode, pins: Option<&Pins>) -> Option<String> {
     Some(format!("another XDP program (id {other}) runs on it: detach that"))
 }
 
-/// Says which rules of the kernel the plane does not read; `None` if there are none.
+/// Says which rules of the kernel may concern packets; `None` if there are none.
 fn rules() -> Option<Finding> {
     let note = match kernel::rules() {
         Ok(rules) if rules.is_empty() => return None,
         Ok(rules) => {
-            let numbers: Vec<String> = rules.iter().map(u32::to_string).collect();
-            format!("{}: the plane forwards against them, by the table of the interface", numbers.join(", "))
+            let numbers: BTreeSet<u32> = rules.iter().map(|rule| rule.priority).collect();
+            let numbers: Vec<String> = numbers.iter().map(u32::to_string).collect();
+            format!("{}: the kernel forwards packets that they may concern", numbers.join(", "))
         }
         Err(error) => error.to_string(),
     };

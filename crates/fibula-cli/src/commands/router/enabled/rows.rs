@@ -133,6 +133,11 @@ pub(super) fn glance(status: &Status) -> String {
     let (hops, adjacencies, unresolved) = (status.next_hops, status.adjacencies, status.unresolved);
     let neighbours = format!("{} neighbours known", status.neighbours);
     line("next hops", format!("{hops}, {adjacencies} adjacencies ({unresolved} unresolved), {neighbours}"));
+    for rule in &status.rules {
+        let by = rule.interface.as_deref().map_or("any interface".into(), |name| format!("interface {name}"));
+        let family = if rule.ipv6 { "IPv6" } else { "IPv4" };
+        line("rule", format!("{}: {family} packets by {by} are left to the kernel", rule.priority));
+    }
     if let Some(bfd) = &status.bfd {
         let connected = if bfd.connected { "connected" } else { "not connected" };
         let sessions = format!("{} up, {} down, {} multihop", bfd.up, bfd.down, bfd.multihop);
