@@ -1,8 +1,8 @@
 //! What routing programs print of random routes, read back, beside the kernel that has them.
 //!
 //! ```text
-//!   random routes ──▶ ip route, FRR or BIRD ──▶ the kernel of a namespace ── ip route get ─┐
-//!                         └─ text, JSON, details ──▶ read ──▶ an answer each ──────────────▶┴▶ equal
+//!   random routes ──▶ ip route, FRR, BIRD ──▶ the kernel of a namespace ── ip route get ─┐
+//!                         └─ text, JSON, details ──▶ read ──▶ an answer each ────────────▶┴▶ equal
 //! ```
 //!
 //! Nobody here wrote these judges: each prints a table in ways of its own, and the kernel forwards

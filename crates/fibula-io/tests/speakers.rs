@@ -106,8 +106,8 @@ fn followed(network: &Network, policy: Policy) -> Arc<Mutex<Best>> {
     best
 }
 
-/// Draws peers and routes, and has a daemon learn them. Returns what it has chosen, once that is what
-/// it prints in every way.
+/// Draws peers and routes, and has a daemon learn them. Returns what it has chosen, once that is
+/// what it prints in every way.
 fn learned(daemon: &mut impl Daemon, network: &Network, drawn: &Drawn) -> Best {
     daemon.start(network, drawn);
     network.speak(drawn);

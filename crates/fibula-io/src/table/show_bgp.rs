@@ -429,8 +429,8 @@ fn path_before_age(words: Words<'_>) -> Result<AsPath, String> {
     AsPath::parse(days.map_or(path, |_| without.trim()))
 }
 
-/// Checks what GoBGP has between brackets: each attribute in braces. None decides for which packets a
-/// route holds.
+/// Checks what GoBGP has between brackets: each attribute in braces. None decides for which packets
+/// a route holds.
 fn check_attributes(text: &str) -> Result<(), String> {
     let mut rest = text.trim_end().strip_suffix(']').ok_or_else(|| unknown(text))?.trim();
     while !rest.is_empty() {
