@@ -11,22 +11,23 @@
 //! many routes of that many seeds.
 #![cfg(target_os = "linux")]
 
-mod common;
 #[path = "printed/drawn.rs"]
 mod drawn;
 #[path = "printed/kernel.rs"]
 mod kernel;
 #[path = "printed/programs.rs"]
 mod programs;
+#[path = "common/running.rs"]
+mod running;
 #[path = "printed/sets.rs"]
 mod sets;
 
-use common::running::kept;
 use drawn::Drawn;
 use fibula::NextHop;
 use fibula_io::table::{self, Loaded, ReadOptions, Value};
 use kernel::Space;
 use programs::{Bird, Frr, Iproute2, Program};
+use running::kept;
 use sets::{Firewall, IPSET, NFT};
 use std::collections::BTreeSet;
 use std::net::IpAddr;

@@ -11,19 +11,20 @@
 //! `FIBULA_PREFIXES=20000 cargo test -p fibula-io --test speakers` takes that many prefixes.
 #![cfg(target_os = "linux")]
 
-mod common;
 #[path = "speakers/daemons.rs"]
 mod daemons;
 #[path = "speakers/network.rs"]
 mod network;
+#[path = "common/running.rs"]
+mod running;
 
-use common::running::kept;
 use daemons::{Bird, Daemon, Frr, GoBgp};
 use fibula_io::follow::Followed;
 use fibula_io::mrt::bmp::{Policy, Station, Told};
 use fibula_io::table::{self, AddPath, Loaded, ReadOptions, Value};
 use fibula_io::{Budget, Source};
 use network::{Drawn, Kind, Network};
+use running::kept;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Arc, Mutex};

@@ -1,9 +1,6 @@
 //! Finds the real data, and makes data.
 #![allow(dead_code, reason = "every test file is a program of its own and takes what it needs")]
 
-#[cfg(target_os = "linux")]
-pub(crate) mod running;
-
 use std::path::PathBuf;
 
 /// Returns a path in the folder of real routing data: `FIBULA_DATA`, else `shared/data` beside the

@@ -1,8 +1,8 @@
 //! iproute2, FRR and BIRD: how each is told of routes, and the ways in which it prints them.
 
-use super::common::running::{Running, printed};
 use super::drawn::{Drawn, Hop};
 use super::kernel::Space;
+use super::running::{Running, printed};
 use fastrand::Rng;
 use std::fmt::Write as _;
 use std::fs;

@@ -1,8 +1,8 @@
 //! ipset and nft: sets of random prefixes, as each prints them, and whether each finds an address.
 
-use super::common::running::printed;
 use super::drawn::Drawn;
 use super::kernel::Space;
+use super::running::printed;
 use fastrand::Rng;
 use std::fmt::Write as _;
 use std::io::Write as _;

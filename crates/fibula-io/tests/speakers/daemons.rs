@@ -1,8 +1,8 @@
 //! FRR, BIRD and GoBGP: their configuration, and what they have chosen.
 
 use super::Best;
-use super::common::running::{Running, printed};
 use super::network::{Drawn, LOCAL_AS, Network, ROUTER};
+use super::running::{Running, printed};
 use serde_json::Value;
 use std::fmt::Write as _;
 use std::fs;
