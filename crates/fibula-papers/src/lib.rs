@@ -25,6 +25,8 @@ pub mod html;
 mod lab;
 mod machine;
 mod papers;
+mod planb;
+mod poptrie;
 mod reproduction;
 mod sail;
 mod tilepro;
