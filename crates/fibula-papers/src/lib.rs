@@ -18,6 +18,7 @@
 
 mod bloom;
 mod claims;
+mod cram;
 mod dxr;
 mod error;
 mod finding;

@@ -1,6 +1,6 @@
 //! [`PAPERS`]: what can be asked for.
 
-use crate::{Error, Finding, Lab, bloom, dxr, planb, poptrie, sail, tilepro, triec};
+use crate::{Error, Finding, Lab, bloom, cram, dxr, planb, poptrie, sail, tilepro, triec};
 
 /// A paper, and what of it is made again.
 #[derive(Debug)]
@@ -27,13 +27,14 @@ pub struct Exhibit {
 }
 
 /// The papers, by year.
-pub const PAPERS: [&Paper; 7] = [
+pub const PAPERS: [&Paper; 8] = [
     &triec::PAPER,
     &dxr::PAPER,
     &tilepro::PAPER,
     &sail::PAPER,
     &poptrie::PAPER,
     &bloom::PAPER,
+    &cram::PAPER,
     &planb::PAPER,
 ];
 
