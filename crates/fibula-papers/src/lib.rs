@@ -18,6 +18,7 @@
 
 mod bloom;
 mod claims;
+mod cram;
 mod dxr;
 mod error;
 mod finding;
@@ -25,6 +26,8 @@ pub mod html;
 mod lab;
 mod machine;
 mod papers;
+mod planb;
+mod poptrie;
 mod reproduction;
 mod sail;
 mod tilepro;

@@ -1,6 +1,6 @@
 //! [`PAPERS`]: what can be asked for.
 
-use crate::{Error, Finding, Lab, bloom, dxr, sail, tilepro, triec};
+use crate::{Error, Finding, Lab, bloom, cram, dxr, planb, poptrie, sail, tilepro, triec};
 
 /// A paper, and what of it is made again.
 #[derive(Debug)]
@@ -27,7 +27,16 @@ pub struct Exhibit {
 }
 
 /// The papers, by year.
-pub const PAPERS: [&Paper; 5] = [&triec::PAPER, &dxr::PAPER, &tilepro::PAPER, &sail::PAPER, &bloom::PAPER];
+pub const PAPERS: [&Paper; 8] = [
+    &triec::PAPER,
+    &dxr::PAPER,
+    &tilepro::PAPER,
+    &sail::PAPER,
+    &poptrie::PAPER,
+    &bloom::PAPER,
+    &cram::PAPER,
+    &planb::PAPER,
+];
 
 /// Returns the paper of a name.
 #[must_use]

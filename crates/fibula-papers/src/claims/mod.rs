@@ -56,12 +56,15 @@ struct Ledger {
 const HEAD: usize = 3;
 
 /// The ledgers, by paper.
-const LEDGERS: [(&str, &str); 5] = [
+const LEDGERS: [(&str, &str); 8] = [
     ("triec", include_str!("../../claims/triec.tsv")),
     ("dxr", include_str!("../../claims/dxr.tsv")),
     ("tilepro", include_str!("../../claims/tilepro.tsv")),
     ("sail", include_str!("../../claims/sail.tsv")),
+    ("poptrie", include_str!("../../claims/poptrie.tsv")),
     ("bloom", include_str!("../../claims/bloom.tsv")),
+    ("cram", include_str!("../../claims/cram.tsv")),
+    ("planb", include_str!("../../claims/planb.tsv")),
 ];
 
 impl Ledger {

@@ -36,6 +36,12 @@ pub(crate) enum Command {
     Bloom(papers::Arguments),
     /// The TILEPro64 paper's tables and figures beside its own numbers
     Tilepro(papers::Arguments),
+    /// What the Poptrie paper claims of speed and memory, beside the engines that it compares
+    Poptrie(papers::Arguments),
+    /// What the CRAM paper claims of RESAIL and BSIC, beside SAIL and DXR
+    Cram(papers::Arguments),
+    /// What the PlanB paper claims of speed and memory, beside Poptrie
+    Planb(papers::Arguments),
     /// All papers' tables and figures beside their own numbers
     All(papers::Arguments),
     Parallel(parallel::Arguments),
@@ -59,6 +65,9 @@ impl Command {
             Self::Triec(arguments) => arguments.run_one("triec", output),
             Self::Bloom(arguments) => arguments.run_one("bloom", output),
             Self::Tilepro(arguments) => arguments.run_one("tilepro", output),
+            Self::Poptrie(arguments) => arguments.run_one("poptrie", output),
+            Self::Cram(arguments) => arguments.run_one("cram", output),
+            Self::Planb(arguments) => arguments.run_one("planb", output),
             Self::All(arguments) => arguments.run_all(output),
             Self::Parallel(arguments) => arguments.run(output),
             Self::Vrf(arguments) => arguments.run(output),

@@ -1,4 +1,4 @@
-//! `fibula study sail|dxr|bloom|tilepro|triec|all`: the papers' tables and figures.
+//! `fibula study all`, and a study of each paper: the papers' tables and figures.
 
 use super::common::{each_table, header};
 use crate::commands::measuring::{INTERNET, UpdatesFrom, base_name};
