@@ -20,9 +20,8 @@ mod random;
 
 mod daemons;
 
-use daemons::{Shared, Space, ask, command, wait};
-use fibula_router::control::{Control, NextHopRow, Settings, Way, run};
-use fibula_router::feed::{Feed, kernel};
+use daemons::{Shared, Space, ask, command, follow};
+use fibula_router::control::{NextHopRow, Way};
 use fibula_router::message::Leg;
 use fibula_router::plane::memory::Memory;
 use oracle::{Answer, Kernel};
@@ -32,7 +31,6 @@ use std::collections::BTreeSet;
 use std::io::Write;
 use std::net::IpAddr;
 use std::process::{Command, Stdio};
-use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -151,16 +149,7 @@ fn after_each_burst_of_changes_the_router_has_what_the_kernel_has() {
         command(line);
     }
     batch(&random::neighbours());
-    let queue = Shared::<Memory>::default();
-    let filter = kernel::Filter { routes: true, tables: vec![254], protocols: Vec::new() };
-    kernel::follow(filter, ROOM, Arc::clone(&queue)).unwrap();
-    let settings = Settings { feeds: vec![Feed::Kernel], ..Settings::default() };
-    let control = Control::new(Memory::default(), settings);
-    let applier = {
-        let queue = Arc::clone(&queue);
-        thread::spawn(move || run(control, &queue))
-    };
-    wait("the dump is complete", || ask(&queue, |control| control.plane().has_started()));
+    let (queue, applier) = follow(ROOM);
 
     let oracle = Kernel::new(index_of("in"), ["10.50.0.2", "fd50::2"]);
     let seed = number("FIBULA_SEED", 74);

@@ -12,16 +12,14 @@
 
 mod daemons;
 
-use daemons::{Shared, Space, ask, command, wait};
+use daemons::{Shared, Space, ask, command, follow, wait};
 use fibula::Family;
-use fibula_router::control::{Control, Settings, Way, run};
-use fibula_router::feed::{Feed, kernel};
+use fibula_router::control::Way;
+use fibula_router::feed::kernel;
 use fibula_router::plane::memory::Memory;
 use std::io::Write;
 use std::net::IpAddr;
 use std::process::{Command, Stdio};
-use std::sync::Arc;
-use std::thread::{self, JoinHandle};
 
 /// Returns what happens to packets to an address, and the gateways.
 fn ways(queue: &Shared<Memory>, address: &str) -> Option<(Way, Vec<String>)> {
@@ -29,22 +27,6 @@ fn ways(queue: &Shared<Memory>, address: &str) -> Option<(Way, Vec<String>)> {
     let ways = ask(queue, move |control| control.lookup(254, address).route)?.ways;
     let gateways = ways.iter().filter_map(|way| way.gateway).map(|gateway| gateway.to_string());
     Some((ways[0].kind, gateways.collect()))
-}
-
-/// Follows the kernel's main table with this room for messages, in a thread that returns its
-/// control, and waits for the first dump.
-fn follow(room: usize) -> (Shared<Memory>, JoinHandle<Control<Memory>>) {
-    let queue = Shared::default();
-    let filter = kernel::Filter { routes: true, tables: vec![254], protocols: Vec::new() };
-    kernel::follow(filter, room, Arc::clone(&queue)).unwrap();
-    let settings = Settings { feeds: vec![Feed::Kernel], ..Settings::default() };
-    let control = Control::new(Memory::default(), settings);
-    let applier = {
-        let queue = Arc::clone(&queue);
-        thread::spawn(move || run(control, &queue))
-    };
-    wait("the dump is complete", || ask(&queue, |control| control.plane().has_started()));
-    (queue, applier)
 }
 
 #[test]

@@ -2,8 +2,9 @@
 #![allow(dead_code, reason = "each test takes what it needs")]
 
 use fibula_router::control::{Control, Settings, run};
-use fibula_router::feed::{Queue, kernel, zebra};
+use fibula_router::feed::{Feed, Queue, kernel, zebra};
 use fibula_router::plane::Plane;
+use fibula_router::plane::memory::Memory;
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 use std::fs::{self, File};
 use std::net::Ipv4Addr;
@@ -164,6 +165,22 @@ pub(crate) fn router<P: Plane + Send + 'static>(
     control.set_asker(kernel::asker().unwrap(), Instant::now());
     let queue = Arc::clone(queue);
     (server, thread::spawn(move || run(control, &queue)))
+}
+
+/// Follows the kernel's main table with this room for messages, in a thread that returns its
+/// control, and waits for the first dump.
+pub(crate) fn follow(room: usize) -> (Shared<Memory>, JoinHandle<Control<Memory>>) {
+    let queue = Shared::default();
+    let filter = kernel::Filter { routes: true, tables: vec![254], protocols: Vec::new() };
+    kernel::follow(filter, room, Arc::clone(&queue)).unwrap();
+    let settings = Settings { feeds: vec![Feed::Kernel], ..Settings::default() };
+    let control = Control::new(Memory::default(), settings);
+    let applier = {
+        let queue = Arc::clone(&queue);
+        thread::spawn(move || run(control, &queue))
+    };
+    wait("the dump is complete", || ask(&queue, |control| control.plane().has_started()));
+    (queue, applier)
 }
 
 /// Returns a number of a process's status, as `VmRSS` (resident) or `VmHWM` (its peak), in kB.
