@@ -82,7 +82,7 @@ mod tests {
         let rib = generate::internet(Size { ipv4: 300, ipv6: 1 }, NextHopModel::Near(30), 1).unwrap().ipv4;
         let changes = generate::updates(&rib, 500, 1);
         let stream = Stream { table: "made", rib: &rib, changes: &changes, addresses: &[1, 2, 3] };
-        // Each change is published, so that the device takes more steps than these, whatever the load.
+        // Each change is published, so that the device takes more steps than these under any load.
         let settings = Settings { most_changes: 1, ..Settings::default() };
         let options = ReplayOptions { settings, span: Duration::from_millis(1), ..ReplayOptions::default() };
         let on_device = Options { buffer: 1000, lanes: 1, threads: 1, division: Division::Device };
