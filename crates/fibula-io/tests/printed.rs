@@ -116,7 +116,7 @@ fn judged(program: impl Fn() -> Option<Box<dyn Program>>) {
                 );
                 break;
             }
-            // A daemon takes its time to install what it was told.
+            // A daemon installs routes some time after it was told of them.
             if Instant::now() > end || !program.is_asynchronous() {
                 let folder = kept(&texts);
                 let shown = differences[..differences.len().min(12)].join("\n");

@@ -71,7 +71,7 @@ pub(super) fn hash_bits(slots: usize) -> usize {
     slots * (usize::from(KEY_BITS) + NEXT_HOP_BITS)
 }
 
-/// Returns the blocks that so many bits take.
+/// Returns the number of blocks that hold a number of bits.
 pub(super) fn blocks(bits: usize) -> f64 {
     bits.div_ceil(BLOCK_BITS) as f64
 }
@@ -81,7 +81,7 @@ fn ternary_words(bits: usize) -> f64 {
     (STAGES * TERNARY_BLOCKS / bits.div_ceil(TERNARY_BITS) * TERNARY_WORDS) as f64
 }
 
-/// Returns the prefixes for which a hash table that is 80 % full has so many slots.
+/// Returns the number of prefixes that fill 80 % of a hash table with a number of slots.
 fn prefixes(slots: usize) -> f64 {
     slots as f64 / 1.25
 }
