@@ -75,6 +75,15 @@ impl<const MOST: usize> Waiting<MOST> {
         self.len = waiting;
     }
 
+    /// Returns the same addresses, of which there are fewer than `LESS`, with room for `LESS`.
+    #[inline(always)]
+    fn less_than_a_block<const LESS: usize>(&self) -> Waiting<LESS> {
+        let mut less = Waiting { len: self.len, ..Waiting::NONE };
+        less.found.copy_from_slice(&self.found[..LESS]);
+        less.at.copy_from_slice(&self.at[..LESS]);
+        less
+    }
+
     /// Removes the last `BLOCK` addresses. Returns what was found for them, and their indices.
     /// Repeats the first address if there are too few.
     #[inline(always)]
@@ -114,50 +123,87 @@ pub trait Rounds<A, W> {
     );
 }
 
-/// Looks up a batch, by blocks of `BLOCK` addresses. In a short call the blocks of those that wait
-/// are short too.
+/// Looks up a batch, by blocks of `BLOCK` addresses: at most a [`BURST`], or two. What is left is
+/// looked up by bursts. In a short call the blocks of those that wait are short too.
 #[inline(always)]
 pub fn in_rounds<const BLOCK: usize, const MOST: usize, A: Copy + Default, W, R: Rounds<A, W>>(
     trees: &R,
     addresses: &[A],
     next_hops: &mut [W],
 ) {
-    if const { BLOCK > SHORT_CALL } && addresses.len() <= SHORT_CALL {
-        return by_blocks::<SHORT_CALL, { 2 * SHORT_CALL }, _, _, _>(trees, addresses, next_hops);
+    const { assert!(MOST == 2 * BLOCK && (BLOCK <= BURST || BLOCK == 2 * BURST)) }
+    if addresses.len() <= SHORT_CALL {
+        let mut waiting = Waiting::<{ 2 * SHORT_BLOCK }>::NONE;
+        return to_the_end::<SHORT_BLOCK, _, _, _, _>(trees, 0, addresses, next_hops, &mut waiting);
     }
-    if const { BLOCK > BURST } && addresses.len() < BLOCK {
-        return by_blocks::<BURST, { 2 * BURST }, _, _, _>(trees, addresses, next_hops);
+    if BLOCK <= BURST {
+        let mut waiting = Waiting::<MOST>::NONE;
+        return to_the_end::<BLOCK, _, _, _, _>(trees, 0, addresses, next_hops, &mut waiting);
     }
-    by_blocks::<BLOCK, MOST, _, _, _>(trees, addresses, next_hops);
+    if addresses.len() < BLOCK {
+        let mut waiting = Waiting::<{ 2 * BURST }>::NONE;
+        return to_the_end::<BURST, _, _, _, _>(trees, 0, addresses, next_hops, &mut waiting);
+    }
+    let mut waiting = Waiting::<MOST>::NONE;
+    let done = whole_blocks::<BLOCK, _, _, _, _>(trees, addresses, next_hops, &mut waiting);
+    if done < addresses.len() {
+        let mut waiting = waiting.less_than_a_block();
+        to_the_end::<BURST, { 2 * BURST }, _, _, _>(trees, done, addresses, next_hops, &mut waiting);
+    }
 }
 
+/// Looks up the whole blocks, and returns the index where they end. Less than a block waits then,
+/// and nothing if that is the end of all.
 #[inline(always)]
-fn by_blocks<const BLOCK: usize, const MOST: usize, A: Copy + Default, W, R: Rounds<A, W>>(
+fn whole_blocks<const BLOCK: usize, const MOST: usize, A: Copy, W, R: Rounds<A, W>>(
     trees: &R,
     addresses: &[A],
     next_hops: &mut [W],
-) {
-    let mut waiting = Waiting::<MOST>::NONE;
+    waiting: &mut Waiting<MOST>,
+) -> usize {
     let mut done = 0;
-    while let Some(block) = addresses[done..].first_chunk() {
-        ask_ahead::<BLOCK, A>(addresses, done);
-        trees.begin::<BLOCK, MOST>(block, BLOCK, done, next_hops, &mut waiting);
-        if waiting.len() >= BLOCK {
-            trees.finish::<BLOCK, MOST>(&mut waiting, addresses, next_hops);
+    loop {
+        let rest = &addresses[done..];
+        if waiting.len() >= BLOCK || (rest.is_empty() && !waiting.is_empty()) {
+            trees.finish::<BLOCK, MOST>(waiting, addresses, next_hops);
+        } else if let Some(block) = rest.first_chunk() {
+            ask_ahead::<BLOCK, A>(addresses, done);
+            trees.begin::<BLOCK, MOST>(block, BLOCK, done, next_hops, waiting);
+            done += BLOCK;
+        } else {
+            return done;
         }
-        done += BLOCK;
     }
-    if let Some(block) = addresses[done..].first_chunk().filter(|_| BLOCK > BURST) {
-        trees.begin::<BURST, MOST>(block, BURST, done, next_hops, &mut waiting);
-        done += BURST;
-    }
-    for rest in addresses[done..].chunks(SHORT_BLOCK) {
-        let mut block = [A::default(); SHORT_BLOCK];
-        block[..rest.len()].copy_from_slice(rest);
-        trees.begin(&block, rest.len(), done, next_hops, &mut waiting);
-        done += rest.len();
-    }
-    while !waiting.is_empty() {
-        trees.finish::<BLOCK, MOST>(&mut waiting, addresses, next_hops);
+}
+
+/// Looks up all addresses from index `done` on, and all that wait. Each stage is written once, since
+/// it is compiled where it stands.
+#[inline(always)]
+fn to_the_end<const BLOCK: usize, const MOST: usize, A: Copy + Default, W, R: Rounds<A, W>>(
+    trees: &R,
+    mut done: usize,
+    addresses: &[A],
+    next_hops: &mut [W],
+    waiting: &mut Waiting<MOST>,
+) {
+    loop {
+        let rest = &addresses[done..];
+        if waiting.len() >= BLOCK || (rest.is_empty() && !waiting.is_empty()) {
+            trees.finish::<BLOCK, MOST>(waiting, addresses, next_hops);
+        } else if BLOCK > SHORT_BLOCK
+            && let Some(block) = rest.first_chunk()
+        {
+            ask_ahead::<BLOCK, A>(addresses, done);
+            trees.begin::<BLOCK, MOST>(block, BLOCK, done, next_hops, waiting);
+            done += BLOCK;
+        } else if !rest.is_empty() {
+            let len = rest.len().min(SHORT_BLOCK);
+            let mut block = [A::default(); SHORT_BLOCK];
+            block[..len].copy_from_slice(&rest[..len]);
+            trees.begin(&block, len, done, next_hops, waiting);
+            done += len;
+        } else {
+            return;
+        }
     }
 }
