@@ -6,7 +6,7 @@
 use super::bgp::{BestRoutes, Route};
 use super::builder::Builder;
 use super::layouts::{Layout, Looks, Reader};
-use super::named::Choice;
+use super::named::{Choice, left_out};
 use super::{ReadOptions, json};
 use crate::mrt::{AsPath, Element};
 use crate::{Damage, Place, scan};
@@ -102,7 +102,7 @@ fn read_frr(text: &[u8], options: &ReadOptions, builder: &mut Builder) -> Result
             json::part(text, part, "FRR's BGP", builder, |others: Others<'_>, builder| {
                 let count = others.routes.len() as u64;
                 let first = Place::Line(json::line_of(text, part));
-                builder.notes((count > 0).then(|| choice.left_out(name, count, first)))
+                builder.notes((count > 0).then(|| left_out(&format!("VRF {name}"), count, first)))
             })?;
         }
         Ok(())

@@ -102,7 +102,7 @@ impl Reading {
             if mark == Mark::Table {
                 sink.close();
                 (self.prefix, self.is_skipping) = (None, false);
-                sink.table(caught.name.unwrap_or_default(), "");
+                sink.table(caught.name.unwrap_or_default());
             }
             return Line::Aside;
         }

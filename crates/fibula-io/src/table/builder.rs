@@ -315,6 +315,10 @@ impl<R: PartialOrd> Best<R> {
         self.routes.contains_key(prefix)
     }
 
+    pub(super) fn is_empty(&self) -> bool {
+        self.routes.is_empty()
+    }
+
     /// Returns the bytes it takes.
     pub(super) fn bytes(&self) -> u64 {
         self.held + (self.routes.len() * 2 * size_of::<(IpPrefix, Place, R, Offer)>()) as u64

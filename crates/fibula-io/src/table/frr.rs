@@ -187,7 +187,7 @@ impl<'t> Reader<'_, 't> {
         let all: Vec<RouteEntry<'_>> =
             serde_json::from_str(routes).map_err(|error| format!("the routes of {prefix}: {error}"))?;
         let named = all.iter().find_map(|route| route.vrf_name.as_deref());
-        self.sink.table(self.table.as_deref().or(named).unwrap_or("default"), "");
+        self.sink.table(self.table.as_deref().or(named).unwrap_or("default"));
         let chosen = all.iter().find(|r| r.selected).or_else(|| all.iter().find(|r| r.installed));
         let mut offered = Route::new(place, prefix);
         if let Some(route) = chosen {

@@ -192,7 +192,7 @@ impl Reading {
         if mark == Mark::Table {
             Block::end(&mut self.block, sink, self.mask_host_bits);
             sink.close();
-            sink.table(caught.name.unwrap_or_default(), "");
+            sink.table(caught.name.unwrap_or_default());
         }
         Some(Line::Aside)
     }

@@ -380,7 +380,7 @@ pub(super) fn offer(
     if table == "default" && sink.choice.asked != Some("default") {
         (table, route.rank) = ("main", route.rank | 1 << 40);
     }
-    sink.table(table, "");
+    sink.table(table);
     sink.open(route);
     sink.close();
     Ok(())

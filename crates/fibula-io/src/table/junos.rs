@@ -15,6 +15,16 @@
 //! The active route (`*` or `+`) is read; its first hop is the one marked `>`. The tables `inet.0`
 //! and `inet6.0` are read, or the one asked for, or those of the VRF asked for (`red.inet.0`). A
 //! text of one other VRF is that VRF. How far the lines are indented does not matter.
+//!
+//! `receive-protocol` and `advertising-protocol` show the routes of a neighbour in columns:
+//!
+//! ```text
+//!   Prefix                  Nexthop              MED     Lclpref    AS path
+//! * 10.0.0.0/8              192.0.2.2            10      100        64501 64502 I
+//! ```
+//!
+//! Either number may be missing, so that an AS path is told from them only where three words are
+//! there.
 
 use super::builder::Builder;
 use super::hops::Hop;
@@ -28,7 +38,7 @@ use super::{ReadOptions, Value};
 use crate::mrt::{AsPath, Origin, Path, Peer, Preference};
 use crate::scan::utf8;
 use crate::{Damage, Place};
-use fibula::IpPrefix;
+use fibula::{IpPrefix, NextHopInfo};
 use std::net::{IpAddr, Ipv4Addr};
 
 pub(super) const LAYOUT: Layout = Layout {
@@ -78,6 +88,10 @@ fn table(line: &str) -> Option<&str> {
 struct Reading {
     prefix: Option<IpPrefix>,
     is_skipping: bool,
+    /// Whether the routes are those of a neighbour, in columns.
+    has_columns: bool,
+    /// Whether the last prefix of the columns is marked.
+    is_active: bool,
 }
 
 fn read(blocks: &mut Lines<'_>, options: &ReadOptions, builder: &mut Builder) -> Result<(), Damage> {
@@ -85,7 +99,7 @@ fn read(blocks: &mut Lines<'_>, options: &ReadOptions, builder: &mut Builder) ->
     let choice = Choice { kind: "table", option: "--vrf", asked, usual: &["inet.0", "inet6.0"] };
     let mut sink = Sink::new(options, choice);
     sink.tells_origins = true;
-    let mut reading = Reading { prefix: None, is_skipping: false };
+    let mut reading = Reading { prefix: None, is_skipping: false, has_columns: false, is_active: false };
     sink.each_line(blocks, builder, |sink, place, line| reading.line(sink, place, line.trim()))?;
     sink.finish(builder)
 }
@@ -103,15 +117,54 @@ impl Reading {
         }
         if let Some(name) = table(text) {
             sink.close();
-            self.prefix = None;
-            sink.table(name_of(name, sink.options), name);
+            (self.prefix, self.has_columns) = (None, false);
+            sink.titled(name_of(name, sink.options), &format!("table {name}"));
             return Line::Aside;
         }
         let words = Words::new(text);
         if whole(words, HEADINGS).is_some() || is_prompt(text) {
             return Line::Aside;
         }
+        if words.whole("Prefix Nexthop MED Lclpref AS path").is_some() {
+            self.has_columns = true;
+            return Line::Aside;
+        }
+        if self.has_columns {
+            return self.of_neighbor(sink, place, words).into();
+        }
         self.read(sink, place, words).into()
+    }
+
+    /// Reads a line of columns. A long prefix has its next hop on the next line, and the mark of the
+    /// active route is on either.
+    fn of_neighbor(&mut self, sink: &mut Sink<'_>, place: Place, mut words: Words<'_>) -> Result<(), String> {
+        let is_marked = words.phrase("*").is_some();
+        if let Some(prefix) = words::prefix(&mut words, |_| None, sink.options.mask_host_bits) {
+            (self.prefix, self.is_active) = (None, is_marked);
+            self.prefix = Some(prefix?);
+            if words.peek().is_none() {
+                return Ok(());
+            }
+        }
+        let hop = words.next().unwrap_or_default();
+        let address = words::address(hop).filter(|_| hop != "Self");
+        if address.is_none() && hop != "Self" {
+            return Err(unknown(hop));
+        }
+        let rest = words.rest();
+        let (before, code) = rest.rsplit_once(' ').unwrap_or(("", rest));
+        if !matches!(code, "I" | "E" | "?") {
+            return Err(unknown(code));
+        }
+        let numbers = before.split_ascii_whitespace().take_while(|word| word.parse::<u32>().is_ok()).count();
+        let path = AsPath::parse(before)?;
+        let mut route = Route::new(place, self.prefix.take().ok_or_else(|| unknown(hop))?);
+        route.state = if is_marked || self.is_active { State::Used } else { State::Candidate };
+        let hop = Hop::through(address, None, None).unwrap_or_else(Hop::connected);
+        route.hops.push((hop, State::Used));
+        route.origin = Some(path.origin()).filter(|_| numbers > 2).map(origin_as);
+        sink.open(route);
+        Ok(())
     }
 
     fn read(&mut self, sink: &mut Sink<'_>, place: Place, mut words: Words<'_>) -> Result<(), String> {
@@ -151,12 +204,7 @@ impl Reading {
         }
         let route = sink.route().ok_or_else(|| unknown(first))?;
         if words.phrase("AS path:").is_some() {
-            route.origin = Some(path(words)?).filter(|origin| *origin != Origin::Local).map(|origin| {
-                const UNKNOWN: Peer = Peer { address: IpAddr::V4(Ipv4Addr::UNSPECIFIED), asn: 0 };
-                let preference = Preference::default();
-                let path = Path { next_hop: None, origin, length: 0, preference, details: None };
-                path.value(UNKNOWN, Value::OriginAs)
-            });
+            route.origin = Some(path(words)?).filter(|origin| *origin != Origin::Local).map(origin_as);
             return Ok(());
         }
         let is_chosen = words.phrase(">").is_some();
@@ -169,6 +217,13 @@ impl Reading {
         }
         Ok(())
     }
+}
+
+/// Returns an origin as a value.
+fn origin_as(origin: Origin) -> NextHopInfo {
+    const UNKNOWN: Peer = Peer { address: IpAddr::V4(Ipv4Addr::UNSPECIFIED), asn: 0 };
+    let preference = Preference::default();
+    Path { next_hop: None, origin, length: 0, preference, details: None }.value(UNKNOWN, Value::OriginAs)
 }
 
 /// Reads an AS path, `64501 64502 I, validation-state: unverified`.
@@ -228,6 +283,28 @@ mod tests {
         assert_eq!(routes(&red), ["10.0.0.0/8 192.0.2.77 dev ge-0/0/7.0"]);
         let blue = parse(TEXT.as_bytes(), &ReadOptions { vrf: Some("blue".into()), ..Default::default() });
         assert_eq!(blue.unwrap_err().to_string(), "memory, line 1: no table blue (there are inet.0, red)");
+    }
+
+    #[test]
+    fn the_routes_of_a_neighbour_are_in_columns() {
+        let text = "user@router> show route receive-protocol bgp 192.0.2.2\n\n\
+            inet.0: 9 destinations, 9 routes (9 active, 0 holddown, 0 hidden)\n  \
+            Prefix                  Nexthop              MED     Lclpref    AS path\n\
+            * 10.0.0.0/8              192.0.2.2            10      100        64501 64502 I\n  \
+            10.1.0.0/16             192.0.2.2                    100        64503 I\n\
+            * 10.2.0.0/16             Self                         100        I\n\n\
+            inet6.0: 9 destinations, 9 routes (9 active, 0 holddown, 0 hidden)\n  \
+            Prefix                  Nexthop              MED     Lclpref    AS path\n  \
+            2001:db8:1234:5678::1/128\n*                         2001:db8::2          5       100        [64504] I\n";
+        let of = |value| parse(text.as_bytes(), &ReadOptions { value, ..Default::default() }).unwrap();
+        let expected =
+            ["10.0.0.0/8 192.0.2.2", "10.2.0.0/16 connected", "2001:db8:1234:5678::1/128 2001:db8::2"];
+        assert_eq!(routes(&of(Value::NextHop)), expected);
+        // One number may be any of three.
+        assert_eq!(routes(&of(Value::OriginAs)), ["10.0.0.0/8 64502"]);
+        let odd = text.replace("100        64501 64502 I", "100        64501 64502 I odd");
+        let loaded = parse(odd.as_bytes(), &ReadOptions::default()).unwrap();
+        assert_eq!(loaded.report.notes[0].what, "unknown mark \"odd\"");
     }
 
     #[test]

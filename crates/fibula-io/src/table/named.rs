@@ -44,10 +44,9 @@ impl<'o> Choice<'o> {
             }
         }
     }
+}
 
-    /// Says how many routes of a table that is not read were left out.
-    pub(super) fn left_out(&self, name: &str, count: u64, first: Place) -> Note {
-        let what = format!("route of {} {name}", self.kind).into();
-        Note { kind: Kind::LeftOut, what, count, first }
-    }
+/// Says how many routes of a table that is not read were left out. `title` is `VRF red`.
+pub(super) fn left_out(title: &str, count: u64, first: Place) -> Note {
+    Note { kind: Kind::LeftOut, what: format!("route of {title}").into(), count, first }
 }

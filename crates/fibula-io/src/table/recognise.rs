@@ -28,7 +28,7 @@ impl From<Format> for Recognised {
 }
 
 /// Texts of routers that are no tables, by how a line of them begins.
-const NO_TABLES: [(&[u8], &str); 10] = [
+const NO_TABLES: [(&[u8], &str); 12] = [
     (b"Columns: DST-ADDRESS", "ip route print of RouterOS, of which print terse and detail are read"),
     (b"IP Multicast Routing Table", "routes of multicast, which are not read"),
     (b"IP Multicast Forwarding is not enabled", "routes of multicast, which are not read"),
@@ -42,6 +42,8 @@ const NO_TABLES: [(&[u8], &str); 10] = [
         "routes of BGP one by one (a prefix, or detail), of which show ip bgp prints the table",
     ),
     (b"building configuration", "a configuration, no table"),
+    (b"route version is ", "routes of IOS XR with their details, of which show route prints the table"),
+    (b"bgp summary information for ", "the sessions of BGP (show bgp summary), no table"),
 ];
 
 /// Kinds of archives that are not read, by their bytes at an offset.

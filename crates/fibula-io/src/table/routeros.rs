@@ -209,7 +209,7 @@ fn route(sink: &mut Sink<'_>, place: Place, entry: &Entry<'_>) -> Result<(), Str
         }
     }
     let table = field("routing-table").or_else(|| field("routing-mark")).unwrap_or("main");
-    sink.table(table, "");
+    sink.table(table);
     sink.open(route);
     Ok(())
 }

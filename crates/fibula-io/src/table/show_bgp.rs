@@ -17,7 +17,11 @@
 //! `advertised-routes` of IOS XR has no marks, and ends a path in its code.
 //!
 //! The VRF `default` is read, or the one that is asked for, or the only one. A text without
-//! headings of VRFs does not name its VRF.
+//! headings of VRFs does not name its VRF. The routes under a route distinguisher are those of the
+//! VRF named beside it, or of a VRF of that name (`--vrf 64500:1`). An address family other than
+//! unicast is a table of its own, which is not read.
+
+mod gobgp;
 
 use super::bgp::{self, origin, value};
 use super::builder::Builder;
@@ -51,13 +55,10 @@ pub(super) const MARKS: &str = "*>=sdhirSRbfxmacNIVeElut|&2#k";
 /// Lines that are no routes.
 #[rustfmt::skip]
 pub(super) const HEADINGS: &Grammar = &[
-    (Mark::Table, &["Instance NAME:", "VRF: NAME", "BGP routing table information for VRF NAME",
-        "BGP routing table information for VRF NAME , address family ANY ANY",
-        "Route Distinguisher: ANY (default_for_vrf_NAME)"]),
+    (Mark::Table, &["Instance NAME:", "VRF: NAME", "BGP routing table information for VRF NAME"]),
     (Mark::Nothing, &["BGP table version is NUM , local router ID is ADDR",
         "BGP table version is NUM , Local Router ID is ADDR",
         "BGP table version is NUM , local router ID is ADDR , vrf id NUM",
-        "Peer ADDR routes for address family ANY ANY",
         "Router identifier ADDR , local AS number NUM",
         "BGP router identifier ADDR , local AS number NUM",
         "Default local pref NUM , local AS NUM", "BGP generic scan interval NUM secs",
@@ -68,7 +69,18 @@ pub(super) const HEADINGS: &Grammar = &[
         "Non-stop routing is enabled", "BGP table nexthop route policy:", "Dampening enabled",
         "Processed NUM prefixes , NUM paths", "Total number of prefixes NUM",
         "Displayed NUM routes and NUM total paths", "Displayed NUM routes", "% Neighbor not found",
-        "NAME NAME NUM AGE NAME", "Can't find neighbor ADDR in VRF NAME", "BGP main routing table"]),
+        "NAME NAME NUM AGE NAME", "Can't find neighbor ADDR in VRF NAME", "Can't find neighbor ADDR",
+        "BGP instance NUM: ANY", "BGP main routing table"]),
+];
+
+/// What an address family follows, for the lines after it.
+const FAMILIES: [&str; 6] = [
+    "For address family:",
+    "Address Family:",
+    "BGP routing table information for VRF NAME , address family",
+    "Peer ADDR routes for address family",
+    "Peer ADDR advertised routes for address family",
+    "Peer ADDR received routes for address family",
 ];
 
 /// The columns of OpenBGPD, of all versions.
@@ -78,16 +90,10 @@ const OPENBGPD: [&str; 3] = [
     "flags destination gateway lpref med aspath origin",
 ];
 
-/// Attributes of GoBGP with a value of any form.
-#[rustfmt::skip]
-const GOBGP_ATTRIBUTES: [&str; 10] = [
-    "Communities", "ClusterList", "Aggregate", "Extcomms", "LargeCommunity", "LargeCommunities", "Aigp", "Nexthop",
-    "PrefixSID", "Unknown",
-];
-
 /// Where the columns are.
 #[derive(Clone, Copy, Debug)]
 struct Columns {
+    network: usize,
     next_hop: usize,
     /// Where AS paths begin, if the columns are kept apart.
     path: Option<usize>,
@@ -112,10 +118,10 @@ impl Columns {
     fn of(line: &str) -> Option<Self> {
         let words = Words::new(line);
         if OPENBGPD.iter().any(|phrase| words.whole(phrase).is_some()) {
-            return Some(Self { next_hop: 0, path: None, kind: Kind::OpenBgpd });
+            return Some(Self { network: 0, next_hop: 0, path: None, kind: Kind::OpenBgpd });
         }
         if words.whole("Network Next Hop AS_PATH Age Attrs").is_some() {
-            return Some(Self { next_hop: 0, path: None, kind: Kind::GoBgp });
+            return Some(Self { network: 0, next_hop: 0, path: None, kind: Kind::GoBgp });
         }
         let next = if line.contains("Next-hop") { "Next-hop" } else { "Next Hop" };
         let phrases = [
@@ -131,6 +137,7 @@ impl Columns {
         let path = line.find(" Path").map(|at| at + 1);
         let is_narrow = line.contains("Network Next");
         Some(Self {
+            network: line.find("Network")?,
             next_hop: line.find(next)?,
             path: path.filter(|_| !is_narrow),
             kind: if found.contains("From") { Kind::From } else { Kind::Marked },
@@ -149,21 +156,22 @@ struct Reading {
     local_as: Option<u32>,
     prefix: Option<IpPrefix>,
     broken: Option<Broken>,
-    /// Whether the routes are of a VPN.
-    is_vpn: bool,
+    /// The VRF whose heading was last.
+    vrf: String,
+    /// Whether route distinguishers are those of VRFs.
+    has_vrfs: bool,
 }
-
-/// Why routes under a route distinguisher are left out.
-const OF_VPN: &str = "route of a VPN, which is not read";
 
 fn read(blocks: &mut Lines<'_>, options: &ReadOptions, builder: &mut Builder) -> Result<(), Damage> {
     let mut sink = Sink::new(options, Choice::of_vrf(options.vrf.as_deref()));
     sink.tells_origins = true;
     if let Some(vrf) = &options.vrf {
         // A text without headings is of the VRF that is asked for.
-        sink.table(vrf, "");
+        sink.table(vrf);
     }
-    let mut reading = Reading { columns: None, local_as: None, prefix: None, broken: None, is_vpn: false };
+    let vrf = options.vrf.as_deref().unwrap_or(sink.choice.usual[0]).to_owned();
+    let mut reading =
+        Reading { columns: None, local_as: None, prefix: None, broken: None, vrf, has_vrfs: true };
     sink.each_line(blocks, builder, |sink, place, line| reading.line(sink, place, line))?;
     sink.finish(builder)
 }
@@ -174,7 +182,6 @@ impl Reading {
         if text.is_empty() {
             return Line::Blank;
         }
-        let text = if text.contains(" address family ") { text.trim_end_matches(':') } else { text };
         let words = Words::new(text);
         let heading = whole(words, HEADINGS);
         if let Some((caught, mark)) = heading {
@@ -184,21 +191,18 @@ impl Reading {
             }
             if mark == Mark::Table {
                 sink.close();
-                self.is_vpn = false;
-                sink.table(caught.name.unwrap_or_default(), "");
+                caught.name.unwrap_or_default().clone_into(&mut self.vrf);
+                sink.table(&self.vrf);
             }
-            return Line::Aside;
+        }
+        if let Some(line) = self.begins_table(sink, words).or(heading.map(|_| Line::Aside)) {
+            return line;
         }
         if let Some(columns) = Columns::of(line) {
             (self.columns, self.prefix, self.broken) = (Some(columns), None, None);
             return Line::Aside;
         }
-        if text.starts_with("Route Distinguisher:") {
-            sink.close();
-            self.is_vpn = true;
-            return Line::Unknown(OF_VPN.into());
-        }
-        let begins = ["flags:", "origin", "aspa ", "Status", "AS Path Attributes"];
+        let begins = ["flags:", "origin", "aspa ", "Status", "Path type:", "AS Path Attributes"];
         let is_legend = text.contains(" codes:") || begins.iter().any(|begin| text.starts_with(begin));
         if is_rule(text) || is_prompt(text) {
             return Line::Aside;
@@ -208,10 +212,51 @@ impl Reading {
             return line;
         }
         match self.columns {
-            Some(_) if self.is_vpn => Line::Unknown(OF_VPN.into()),
             Some(columns) => self.route(sink, place, columns, line).into(),
             None => Line::Unknown(unknown(text.split_ascii_whitespace().next().unwrap_or_default())),
         }
+    }
+
+    /// Goes to the table of an address family or of a route distinguisher, if a line names one.
+    fn begins_table(&mut self, sink: &mut Sink<'_>, line: Words<'_>) -> Option<Line> {
+        let mut words = line;
+        if let Some(caught) = FAMILIES.iter().find_map(|phrase| words.phrase(phrase)) {
+            sink.close();
+            // Those of IOS and of IOS XR's instances are not of a VRF.
+            let is_of_none = caught.name.is_none() && caught.address.is_none();
+            let vrf = caught.name.or(is_of_none.then_some(sink.choice.usual[0]));
+            if let Some(vrf) = vrf {
+                vrf.clone_into(&mut self.vrf);
+            }
+            let family = words.rest().trim_end_matches(':');
+            self.has_vrfs = matches!(family, "VPNv4 Unicast" | "VPNv6 Unicast");
+            if matches!(family, "IPv4 Unicast" | "IPv6 Unicast") {
+                sink.table(&self.vrf);
+            } else {
+                sink.family(family);
+            }
+            return Some(Line::Aside);
+        }
+        words.phrase("Route Distinguisher: ANY")?;
+        sink.close();
+        let distinguisher = line.rest().split_ascii_whitespace().nth(2).unwrap_or_default();
+        let group = words.next().unwrap_or_default();
+        let named: Vec<&str> = group.trim_matches(['(', ')']).split(' ').collect();
+        let name = match named[..] {
+            [""] => Some(distinguisher),
+            ["default", "for", "vrf", name] | ["VRF" | "L2VNI", name] | [name] if group.starts_with('(') => {
+                Some(name)
+            }
+            _ => None,
+        };
+        let is_known = words.rest().is_empty() || words.whole("VRF Router ID ADDR").is_some();
+        let Some(name) = name.filter(|_| is_known) else {
+            return Some(Line::Unknown(unknown(line.rest())));
+        };
+        if self.has_vrfs {
+            sink.table(name);
+        }
+        Some(Line::Aside)
     }
 
     fn route(
@@ -234,7 +279,7 @@ impl Reading {
         let (start, marks) = if is_begun {
             (text.len() - text.trim_start().len(), marks)
         } else {
-            let start = begin_of(text).ok_or_else(first)?;
+            let start = begin_of(text, columns.network).ok_or_else(first)?;
             (start, text[..start].trim().to_owned())
         };
         let mut words = Words::new(&text[start..]);
@@ -280,7 +325,7 @@ impl Reading {
             let end = path.trim_end_matches(['i', 'e', '?']);
             Some(AsPath::parse(if end.len() < path.len() { end } else { return Err(unknown(path)) })?)
         } else if columns.kind == Kind::GoBgp {
-            Some(path_before_age(words)?)
+            Some(gobgp::path_before_age(words)?)
         } else {
             path_of(text, columns, words)?
         };
@@ -357,14 +402,19 @@ impl Reading {
     }
 }
 
-/// Returns where the network or the next hop of a line begins, after its marks.
-fn begin_of(text: &str) -> Option<usize> {
+/// Returns where the network or the next hop of a line begins, after its marks. `network` is where
+/// the column of networks begins: in `*>e123:45::/32` of NX-OS, `e` may be either.
+fn begin_of(text: &str, network: usize) -> Option<usize> {
     /// The most bytes before a network, or before the next hop of a further path to it.
     const MARKS_MAX: usize = 64;
+    let begins = |at: usize| {
+        let word = text.get(at..).and_then(|text| Words::new(text).peek());
+        word.is_some_and(|word| words::address(word).is_some() || words::is_prefix(word) || is_damaged(word))
+    };
     for (at, c) in text.char_indices().take(MARKS_MAX) {
-        let word = Words::new(&text[at..]).peek()?;
-        if c != ' ' && (words::address(word).is_some() || words::is_prefix(word) || is_damaged(word)) {
-            return Some(at);
+        if c != ' ' && begins(at) {
+            let is_mark = c.is_ascii_alphabetic() && MARKS.contains(c) && at + 1 == network;
+            return Some(if is_mark && begins(at + 1) { at + 1 } else { at });
         }
         if c != ' ' && !MARKS.contains(c) {
             return None;
@@ -408,48 +458,6 @@ fn path_of(text: &str, columns: Columns, words: Words<'_>) -> Result<Option<AsPa
         Some(word) => Err(unknown(word)),
         None => Ok(Some(AsPath::parse(&with_commas(path))?)),
     }
-}
-
-/// Reads the path, the age and the attributes of GoBGP: `65001 {65002,65003} 1d 02:03:04 [{Origin:
-/// i}]`. A path that is empty leaves no word.
-fn path_before_age(words: Words<'_>) -> Result<AsPath, String> {
-    let rest = words.rest();
-    let (before, attributes) = rest.split_once(" [").ok_or_else(|| unknown(rest))?;
-    check_attributes(attributes)?;
-    let before = before.trim_end();
-    let (path, age) = before.rsplit_once(' ').unwrap_or(("", before));
-    let is_time =
-        age.split(':').count() == 3 && age.bytes().all(|byte| byte.is_ascii_digit() || byte == b':');
-    if !is_time {
-        return Err(unknown(age));
-    }
-    let path = path.trim();
-    let (without, last) = path.rsplit_once(' ').unwrap_or(("", path));
-    let days = last.strip_suffix('d').filter(|days| days.parse::<u32>().is_ok());
-    AsPath::parse(days.map_or(path, |_| without.trim()))
-}
-
-/// Checks what GoBGP has between brackets: each attribute in braces. None decides for which packets
-/// a route holds.
-fn check_attributes(text: &str) -> Result<(), String> {
-    let mut rest = text.trim_end().strip_suffix(']').ok_or_else(|| unknown(text))?.trim();
-    while !rest.is_empty() {
-        let group = rest.strip_prefix('{').and_then(|rest| rest.split_once('}'));
-        let (group, after) = group.ok_or_else(|| unknown(rest))?;
-        let (name, value) = group.split_once(": ").unwrap_or((group, ""));
-        let is_known = match name {
-            "Origin" => matches!(value, "i" | "e" | "?"),
-            "Med" | "LocalPref" => value.parse::<u32>().is_ok(),
-            "Originator" => words::address(value).is_some(),
-            "AtomicAggregate" => value.is_empty(),
-            _ => GOBGP_ATTRIBUTES.contains(&name),
-        };
-        if !is_known {
-            return Err(unknown(group));
-        }
-        rest = after.trim_start();
-    }
-    Ok(())
 }
 
 /// Returns a path whose sets have commas: NX-OS writes `{64501 64502}`.

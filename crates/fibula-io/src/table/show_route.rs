@@ -1,6 +1,6 @@
 //! `show ip route` and `show ipv6 route` of many routing programs, which grew from one: Cisco (IOS,
 //! IOS XE, IOS XR, NX-OS, ASA), FRR, VyOS, EdgeOS, Arista EOS, FortiOS, AOS-CX, AlliedWare Plus,
-//! NSX, Gaia.
+//! NSX, Gaia; and `show ipv6 cef` and `show ip cef` of one prefix of IOS.
 //!
 //! ```text
 //! IPv4 unicast VRF default:
@@ -180,7 +180,7 @@ impl Reading {
         };
         if let Some(name) = name {
             sink.close();
-            sink.table(name, "");
+            sink.table(name);
             (self.subnetted, self.is_skipping) = (None, false);
         }
         Some(line)
@@ -246,7 +246,7 @@ impl Reading {
         let mut said = Said::default();
         said.read(words, GRAMMAR)?;
         if let Some(table) = said.table {
-            sink.table(table, "");
+            sink.table(table);
         }
         let mut route = Route::new(place, prefix);
         route.state = said.route.unwrap_or(state);
@@ -318,7 +318,7 @@ impl Reading {
 fn is_of_hop(word: &str) -> bool {
     word.starts_with(['[', '(', ','])
         || word.ends_with("via")
-        || ["is", "directly", "unreachable", "from"].contains(&word)
+        || ["is", "directly", "unreachable", "from", "nexthop"].contains(&word)
 }
 
 /// Returns whether a line is drawn.
@@ -337,6 +337,10 @@ pub(super) fn class(address: Ipv4Addr) -> u8 {
     }
 }
 
+/// Next hops as IOS writes them below the prefixes of its forwarding table.
+const CEF: [&str; 4] =
+    ["nexthop ADDR NAME", "nexthop ADDR NAME label ...", "attached to NAME", "receive for NAME"];
+
 fn is_line(line: &str) -> bool {
     let text = line.trim();
     let of_router = ["Codes: ", "Gateway of last resort"].iter().any(|begin| text.starts_with(begin));
@@ -345,6 +349,7 @@ fn is_line(line: &str) -> bool {
         // The time that a text was taken at may be any router's.
         words.whole("NAME NAME NUM AGE NAME").is_none() && whole(words, HEADINGS).is_some()
             || text.starts_with("Routing entry for ")
+            || CEF.iter().any(|phrase| words.whole(phrase).is_some())
             || is_route(text)
     }
 }

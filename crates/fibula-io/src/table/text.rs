@@ -65,6 +65,12 @@ fn one_value(value: &[u8]) -> Result<(), String> {
         words[count] = word;
         count += 1;
     }
+    // `2001:db8:: /64`, `192.0.2.1 -> 192.0.2.2`
+    let is_length = words[0].strip_prefix(b"/").is_some_and(|len| len.iter().all(u8::is_ascii_digit));
+    if is_length || count > 1 && !words[0].iter().any(|byte| byte.is_ascii_alphanumeric() || *byte > 127) {
+        let found = quoted(&String::from_utf8_lossy(words[0]));
+        return Err(format!("expected one value, found {found} after the prefix"));
+    }
     let found = match words[..count] {
         // `192.0.2.1 dev eth0`, `dev eth0`
         [b"dev", _] | [_, b"dev", _] => None,
@@ -93,7 +99,7 @@ pub(crate) fn without_comment(line: &[u8]) -> &[u8] {
 #[cfg(test)]
 mod tests {
     use super::super::testing::values;
-    use super::super::{ReadOptions, Value, parse};
+    use super::super::{Format, ReadOptions, Value, parse};
 
     #[test]
     fn comments_blank_lines_and_both_separators() {
@@ -104,6 +110,21 @@ mod tests {
         assert_eq!(values(&loaded), ["192.0.2.1", "AS64500", "192.0.2.1 dev eth0", "x#y"]);
         let options = ReadOptions { value: Value::OriginAs, ..Default::default() };
         assert_eq!(values(&parse(text, &options).unwrap())[1], "64500");
+    }
+
+    #[test]
+    fn signs_are_no_values() {
+        for (row, found) in [
+            ("192.0.2.1 -> 192.0.2.2 => adj out of Vlan13\n", "->"),
+            ("2001:db8:: /64 600 TwentyFiveGigE1/0/23\n", "/64"),
+        ] {
+            let options = ReadOptions { format: Some(Format::Text), ..Default::default() };
+            let error = parse(row.as_bytes(), &options).unwrap_err().to_string();
+            assert_eq!(
+                error,
+                format!("memory, line 1: expected one value, found \"{found}\" after the prefix")
+            );
+        }
     }
 
     #[test]

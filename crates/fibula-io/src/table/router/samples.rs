@@ -71,6 +71,18 @@ pub(crate) const SAMPLES: &[(Format, &str)] = &[
          192.0.2.0/24       *[Direct/0] 1w2d\n                    >  via ge-0/0/0.0\n",
     ),
     (
+        Format::Junos,
+        "inet.0: 9 destinations, 9 routes (9 active, 0 holddown, 0 hidden)\n  \
+         Prefix                  Nexthop              MED     Lclpref    AS path\n\
+         * 10.0.0.0/8              192.0.2.2            10      100        64501 64502 I\n  \
+         10.1.0.0/16             Self                         100        64503 I\n",
+    ),
+    (
+        Format::ShowRoute,
+        "R2#show ip cef 10.0.0.1\n10.0.0.0/8\n  nexthop 192.0.2.2 GigabitEthernet2.100 label 17\n10.1.0.0/16\n  \
+         attached to GigabitEthernet3\n10.1.0.1/32\n  receive for GigabitEthernet3\n",
+    ),
+    (
         Format::ShowBgp,
         "BGP table version is 3, local router ID is 192.0.2.1, vrf id 0\nDefault local pref 100, local AS 64999\n\
          Status codes:  s suppressed, * valid, > best\n\n   \
@@ -80,6 +92,14 @@ pub(crate) const SAMPLES: &[(Format, &str)] = &[
          *>                  192.0.2.2                              0 64501 {64503,64504} ?\n\
          *>i2001:db8:1111:2222::/64\n                    2001:db8::9              0    100      0 64506 i\n\n\
          Displayed 3 routes and 4 total paths\n",
+    ),
+    (
+        Format::ShowBgp,
+        "For address family: IPv4 Unicast\n\n     Network          Next Hop            Metric LocPrf Weight Path\n \
+         *>i 10.0.0.0/8       192.0.2.2                0    100      0 64501 i\n\nFor address family: VPNv4 Unicast\n\n     \
+         Network          Next Hop            Metric LocPrf Weight Path\n\
+         Route Distinguisher: 64500:1 (default for vrf red) VRF Router ID 192.0.2.1\n \
+         *>i 10.2.0.0/16      192.0.2.4                0    100      0 64502 i\n",
     ),
     (
         Format::ShowBgp,

@@ -4,7 +4,7 @@
 use super::super::builder::{Best, Builder};
 use super::super::hops::{self, Hop, Offer, Origins};
 use super::super::layouts::Lines;
-use super::super::named::Choice;
+use super::super::named::{Choice, left_out};
 use super::super::{ReadOptions, Value};
 use super::marks::State;
 use crate::report::Kind;
@@ -68,10 +68,14 @@ struct Table {
     name: String,
     /// How it is called in a note.
     title: String,
+    /// Whether it is an address family of other routes than those that are looked for.
+    is_other: bool,
     first: Place,
     routes: u64,
     best: Best<u64>,
-    /// The prefixes with routes that are not selected.
+    /// Whether any route is selected.
+    has_selected: bool,
+    /// The prefixes with routes that are not.
     candidates: Vec<(Place, IpPrefix)>,
     /// What is left out of it.
     report: Report,
@@ -129,7 +133,7 @@ impl<'o> Sink<'o> {
         let (tables, now, open, account) = (Vec::new(), 0, None, Account::default());
         let (tells_origins, merges, origins) = (false, false, Origins::default());
         let mut sink = Self { options, choice, tells_origins, merges, tables, now, open, origins, account };
-        sink.table(choice.usual.last().copied().unwrap_or_default(), "");
+        sink.table(choice.usual.last().copied().unwrap_or_default());
         sink
     }
 
@@ -191,9 +195,27 @@ impl<'o> Sink<'o> {
         }
     }
 
-    /// Goes to a table. `title` is what a note calls it, its name if empty.
-    pub(in super::super) fn table(&mut self, name: &str, title: &str) {
-        if self.tables.get(self.now).is_some_and(|table| table.name == name) {
+    /// Goes to a table of this name.
+    pub(in super::super) fn table(&mut self, name: &str) {
+        if !self.is_at(name) {
+            self.titled(name, &format!("{} {name}", self.choice.kind));
+        }
+    }
+
+    fn is_at(&self, name: &str) -> bool {
+        self.tables.get(self.now).is_some_and(|table| table.name == name)
+    }
+
+    /// Goes to the routes of an address family that are not those of unicast. They are read where
+    /// the name is asked for, and never because there are no others.
+    pub(in super::super) fn family(&mut self, name: &str) {
+        self.titled(name, &format!("address family {name}"));
+        self.tables[self.now].is_other = true;
+    }
+
+    /// As [`table`](Self::table). `title` is what a note calls it.
+    pub(in super::super) fn titled(&mut self, name: &str, title: &str) {
+        if self.is_at(name) {
             return;
         }
         self.close();
@@ -201,13 +223,14 @@ impl<'o> Sink<'o> {
         let known = self.tables.iter().position(|table| table.name == name);
         self.now = known.unwrap_or(self.tables.len());
         if known.is_none() {
-            let title = if title.is_empty() { name } else { title };
             self.tables.push(Table {
                 name: name.to_owned(),
                 title: title.to_owned(),
+                is_other: false,
                 first: Place::Line(1),
                 routes: 0,
                 best: Best::new(),
+                has_selected: false,
                 candidates: Vec::new(),
                 report: Report::default(),
                 lines: 0,
@@ -267,6 +290,7 @@ impl<'o> Sink<'o> {
             }
             return;
         }
+        table.has_selected = true;
         if let Some(why) = route.state.of_route() {
             return self.left_out(route.line, why);
         }
@@ -326,11 +350,18 @@ impl<'o> Sink<'o> {
             builder.notes(std::mem::take(&mut table.report.notes))?;
         }
         self.tables.retain(is_one);
-        let names: Vec<&str> = self.tables.iter().map(|table| &*table.name).collect();
-        let chosen = match self.choice.chosen(&names) {
-            Ok(chosen) => chosen,
+        let may_be_read = |table: &Table| !table.is_other || self.choice.asked == Some(&table.name);
+        let names: Vec<&str> = { self.tables.iter() }.filter(|t| may_be_read(t)).map(|t| &*t.name).collect();
+        if let (true, Some(table)) = (names.is_empty(), self.tables.first()) {
+            let what = format!("all routes are of {}, which is read by --vrf", table.title);
+            return Err(Damage { place: table.first, what });
+        }
+        let mut chosen = match self.choice.chosen(&names) {
+            Ok(chosen) => chosen.into_iter(),
             Err(damage) => return builder.damaged(damage),
         };
+        let is_read = |table| may_be_read(table) && chosen.next().unwrap_or_default();
+        let chosen: Vec<bool> = self.tables.iter().map(is_read).collect();
         let (mut lines, mut unknown, mut routes, mut first) = (0, 0, 0, None);
         for (table, _) in self.tables.iter().zip(&chosen).filter(|(_, is_read)| **is_read) {
             lines += table.lines + table.unknown;
@@ -345,6 +376,13 @@ impl<'o> Sink<'o> {
             };
             return Err(Damage { place, what });
         }
+        let is_chosen = || self.tables.iter().zip(&chosen).filter(|(_, is_read)| **is_read);
+        if let Some((place, _)) = is_chosen().find_map(|(table, _)| table.candidates.first())
+            && is_chosen().all(|(table, _)| !table.has_selected && table.best.is_empty())
+        {
+            let what = format!("each {WITHOUT_SELECTED}");
+            return Err(Damage { place: *place, what });
+        }
         for (table, is_read) in self.tables.into_iter().zip(chosen) {
             if is_read {
                 let mut table = table;
@@ -355,8 +393,8 @@ impl<'o> Sink<'o> {
                 table.best.finish(builder)?;
             } else {
                 let (title, routes, first) = (&table.title, table.routes, table.first);
-                builder.notes((routes > 0).then(|| self.choice.left_out(title, routes, first)))?;
-                let what = format!("line of {} {title} that is not understood", self.choice.kind).into();
+                builder.notes((routes > 0).then(|| left_out(title, routes, first)))?;
+                let what = format!("line of {title} that is not understood").into();
                 let note = Note { kind: Kind::LeftOut, what, count: table.told, first };
                 builder.notes((table.told > 0).then_some(note))?;
             }

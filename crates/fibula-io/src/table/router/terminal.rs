@@ -11,10 +11,10 @@ const VERBS: [&str; 15] = [
 
 /// The words of commands that show a table, or a part of one.
 #[rustfmt::skip]
-const WORDS: [&str; 72] = [
+const WORDS: [&str; 73] = [
     "ipv4", "routes", "bgp", "vrf", "all", "table", "router", "info", "info6", "routing-table", "route-table",
     "detail", "terse", "print", "unicast", "|", "no-more", "summary", "cef", "advertised-routes",
-    "received-routes", "neighbors", "neighbor", "neighbour", "protocol", "static", "connected", "direct",
+    "received-routes", "received", "neighbors", "neighbor", "neighbour", "protocol", "static", "connected", "direct",
     "local", "ospf", "isis", "rip", "eigrp", "active-path", "best", "exact", "longer-prefixes", "longer",
     "brief", "extensive", "instance", "interface", "forwarding", "vpnv4", "rd", "ipv4-family", "vpn-instance",
     "verbose", "inet", "inet6", "hidden", "receive-protocol", "advertising-protocol", "match-prefix",
@@ -24,9 +24,9 @@ const WORDS: [&str; 72] = [
 
 /// Words that a name follows.
 #[rustfmt::skip]
-const NAMED: [&str; 10] = [
+const NAMED: [&str; 12] = [
     "vrf", "table", "instance", "router", "protocol", "interface", "neighbors", "vpn-instance", "include",
-    "begin",
+    "begin", "regexp", "route-map",
 ];
 
 /// What IOS says of its load and its clock before each answer.

@@ -123,7 +123,74 @@ fn what_is_wrong_is_said() {
         "memory, line 6: unknown mark \"x\"; 1 of 1 lines are not understood"
     );
     assert_eq!(
-        error("Route Distinguisher: 1:1"),
-        "memory, line 6: route of a VPN, which is not read; 1 of 1 lines are not understood"
+        error("Route Distinguisher: 64500:1 odd"),
+        "memory, line 6: unknown mark \"Route Distinguisher: 64500:1 odd\"; 1 of 1 lines are not understood"
     );
+}
+
+/// IOS: families one after the other, and VPNs by route distinguisher.
+#[test]
+fn families_and_distinguishers_are_tables_of_their_own() {
+    let columns = "     Network          Next Hop            Metric LocPrf Weight Path\n";
+    let text = format!(
+        "For address family: IPv4 Unicast\n\n{HEAD}*> 10.0.0.0/8       192.0.2.2                0             0 64501 i\n\n\
+         For address family: IPv4 Multicast\n\n{HEAD}*> 10.1.0.0/16      192.0.2.3                0             0 64501 i\n\n\
+         For address family: VPNv4 Unicast\n\n{columns}\
+         Route Distinguisher: 64500:1 (default for vrf red) VRF Router ID 192.0.2.1\n \
+         *>i 10.2.0.0/16      192.0.2.4                0    100      0 64502 i\n\
+         Route Distinguisher: 64500:2\n \
+         *>i 10.3.0.0/16      192.0.2.5                0    100      0 64503 i\n\n\
+         For address family: L2VPN E-VPN\n\n{columns}Route Distinguisher: 64500:9\n \
+         *>i [2][64500:9][0][48][020000000001][0][*]/20\n"
+    );
+    let of = |vrf: Option<&str>| {
+        parse(text.as_bytes(), &ReadOptions { vrf: vrf.map(Into::into), ..Default::default() })
+    };
+    let loaded = of(None).unwrap();
+    assert_eq!(routes(&loaded), ["10.0.0.0/8 192.0.2.2"]);
+    let notes: Vec<&str> = loaded.report.notes.iter().map(|note| &*note.what).collect();
+    let expected = [
+        "route of address family IPv4 Multicast",
+        "route of VRF red",
+        "route of VRF 64500:2",
+        "line of address family L2VPN E-VPN that is not understood",
+    ];
+    assert_eq!(notes, expected);
+    for (name, expected) in [
+        ("red", "10.2.0.0/16 192.0.2.4"),
+        ("64500:2", "10.3.0.0/16 192.0.2.5"),
+        ("IPv4 Multicast", "10.1.0.0/16 192.0.2.3"),
+    ] {
+        assert_eq!(routes(&of(Some(name)).unwrap()), [expected], "{name}");
+    }
+    // What is not of unicast is never taken for the table because there is nothing else.
+    let multicast =
+        &text[text.find("For address family: IPv4 M").unwrap()..text.find("For address family: V").unwrap()];
+    let error = parse(multicast.as_bytes(), &ReadOptions::default()).unwrap_err().to_string();
+    assert_eq!(
+        error,
+        "memory, line 8: all routes are of address family IPv4 Multicast, which is read by --vrf"
+    );
+}
+
+/// NX-OS writes how a route came right before its network.
+#[test]
+fn a_letter_before_a_network_is_a_mark() {
+    let text = "Peer 192.0.2.1 routes for address family IPv6 Unicast:\n\
+        BGP table version is 177, Local Router ID is 192.0.2.1\n\
+        Status: s-suppressed, *-valid, >-best\nPath type: i-internal, e-external, a-aggregate\n\n   \
+        Network            Next Hop            Metric     LocPrf     Weight Path\n\
+        *>e122:1::/32          2001:db8::2                                    0 64501 i\n\
+        *>a2001:db8:4::/48      2001:db8::3                                    0 64501 i\n\
+        *>e10.0.0.0/8           192.0.2.2                                      0 64501 i\n";
+    let loaded = parse(text.as_bytes(), &ReadOptions::default()).unwrap();
+    let expected = ["10.0.0.0/8 192.0.2.2", "122:1::/32 2001:db8::2", "2001:db8:4::/48 2001:db8::3"];
+    assert_eq!(routes(&loaded), expected);
+}
+
+#[test]
+fn a_text_of_candidates_is_no_empty_table() {
+    let text = format!("{HEAD}*  10.0.0.0/8       192.0.2.2                0             0 64501 i\n");
+    let error = parse(text.as_bytes(), &ReadOptions::default()).unwrap_err().to_string();
+    assert_eq!(error, "memory, line 6: each prefix without a selected route");
 }

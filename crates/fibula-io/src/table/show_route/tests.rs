@@ -352,3 +352,22 @@ fn what_is_not_understood_is_told() {
     );
     assert!(error("B 10.0.0.0/8 [20/0] via x1\nlost\nlost\n").contains("unknown mark \"lost\""));
 }
+
+/// IOS shows its forwarding table without columns where prefixes are long.
+#[test]
+fn a_forwarding_table_in_blocks() {
+    let text = "R2#show ipv6 cef\n::/0\n  no route\n::/127\n  discard\n2001:DB8:1:2::/64\n  \
+        attached to GigabitEthernet2.100\n2001:DB8:1:2::2/128\n  receive for GigabitEthernet2.100\n\
+        2001:DB8:1:3::/64\n  nexthop FE80::1 GigabitEthernet2.100\n  nexthop FE80::2 GigabitEthernet3.100\n\
+        2001:DB8:64::/48\n  nexthop 192.0.2.3 FastEthernet1/0/0 label 17 21\n";
+    let loaded = read(text);
+    let expected = [
+        "::/0 unreachable",
+        "::/127 blackhole",
+        "2001:db8:1:2::/64 dev GigabitEthernet2.100",
+        "2001:db8:1:2::2/128 local",
+        "2001:db8:1:3::/64 fe80::1 dev GigabitEthernet2.100",
+        "2001:db8:64::/48 192.0.2.3 dev FastEthernet1/0/0",
+    ];
+    assert_eq!(routes(&loaded), expected);
+}
