@@ -19,7 +19,7 @@ pub trait Width:
     + FromBytes
     + IntoBytes
     + Immutable
-    + Word
+    + Word<Plain = Self>
     + Send
     + Sync
     + 'static

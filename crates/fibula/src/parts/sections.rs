@@ -3,10 +3,11 @@
 use crate::memory::{Array, Mapping};
 use crate::{Error, ErrorKind};
 use std::borrow::Cow;
-use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
+use zerocopy::{FromBytes, Immutable, IntoBytes};
 
 /// An entry of the directory.
-#[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[derive(Clone, Copy, Debug)]
+#[cfg_attr(any(test, feature = "snapshot"), derive(FromBytes, IntoBytes, Immutable, zerocopy::KnownLayout))]
 #[repr(C)]
 pub(crate) struct Section {
     /// Padded with zeros.

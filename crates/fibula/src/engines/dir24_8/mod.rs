@@ -197,8 +197,8 @@ impl<W: Width> Share<u32> for Dir24_8<W> {
 
 impl<W: Width> Persist<u32> for Dir24_8<W> {
     fn save<'s>(&'s self, sections: &mut SectionWriter<'s>) {
-        sections.made("TBL24", &self.tbl24.to_vec());
-        sections.made("TBLlong", &self.tbl_long.to_vec());
+        sections.made("TBL24", &self.tbl24.to_plain());
+        sections.made("TBLlong", &self.tbl_long.to_plain());
     }
 
     fn open(sections: &Sections<'_>, _: &Config) -> Result<Dir24_8View<W>, Error> {

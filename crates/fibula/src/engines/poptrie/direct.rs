@@ -2,7 +2,6 @@
 
 use crate::NextHop;
 use crate::memory::word_around;
-use zerocopy::{FromBytes, Immutable, IntoBytes};
 
 /// The flag of an entry that is the answer itself.
 const LEAF: u32 = 1 << 31;
@@ -16,8 +15,7 @@ const LEAF: u32 = 1 << 31;
 /// | 0 | index of a node                                       |
 /// +---+-------------------------------------------------------+
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, Immutable)]
-#[repr(transparent)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Direct(u32);
 
 word_around!(Direct(u32));

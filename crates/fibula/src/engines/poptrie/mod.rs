@@ -290,8 +290,8 @@ impl<A: Address, W: Width> Share<A> for Poptrie<A, W> {
 
 impl<A: Address, W: Width> Persist<A> for Poptrie<A, W> {
     fn save<'s>(&'s self, sections: &mut SectionWriter<'s>) {
-        sections.made("direct table", &self.direct.to_vec());
-        sections.made("nodes", &self.nodes.to_vec());
+        sections.made("direct table", &self.direct.to_plain());
+        sections.made("nodes", &self.nodes.to_plain());
         sections.made("leaves", &self.leaves.to_vec());
     }
 

@@ -3,9 +3,8 @@
 
 use crate::blocks::rank::through;
 use crate::engine::Width;
-use crate::memory::{Around, Pair};
+use crate::memory::Around;
 use std::hint::select_unpredictable;
-use zerocopy::{FromBytes, Immutable, IntoBytes};
 
 /// The address bits that a node consumes.
 pub(super) const STRIDE: u8 = 6;
@@ -14,8 +13,7 @@ pub(super) const STRIDE: u8 = 6;
 pub(super) const FAN_OUT: usize = 1 << STRIDE;
 
 /// A node of the trie; see the [module page](super) for its picture.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, FromBytes, IntoBytes, Immutable)]
-#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Node {
     /// Bit *v*: slot *v* is a child.
     pub(super) vector: u64,
@@ -65,16 +63,16 @@ impl Node {
 /// While a node is shared, at most its bases change: no slot becomes a child or a leaf or joins
 /// another run. A reader uses only one of the two bases.
 impl Around for Node {
-    type Inner = Pair<[u64; 2], [u32; 2]>;
+    type Inner = [u64; 3];
 
     #[inline(always)]
-    fn around(Pair([vector, leafvec], [base0, base1]): Self::Inner) -> Self {
-        Self { vector, leafvec, base0, base1 }
+    fn around([vector, leafvec, bases]: Self::Inner) -> Self {
+        Self { vector, leafvec, base0: bases as u32, base1: (bases >> 32) as u32 }
     }
 
     #[inline(always)]
     fn inner(self) -> Self::Inner {
-        Pair([self.vector, self.leafvec], [self.base0, self.base1])
+        [self.vector, self.leafvec, u64::from(self.base1) << 32 | u64::from(self.base0)]
     }
 }
 
@@ -158,7 +156,7 @@ mod tests {
 
     #[test]
     fn a_node_is_24_bytes() {
-        assert_eq!(size_of::<Node>(), 24);
+        assert_eq!((size_of::<Node>(), size_of::<<Node as Around>::Inner>()), (24, 24));
     }
 
     #[test]

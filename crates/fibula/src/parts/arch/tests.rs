@@ -3,7 +3,7 @@
 use super::*;
 use crate::memory::{Array, Pages, WordsView};
 
-fn published<T: Shareable + IntoBytes>(values: &[T]) -> WordsView<T> {
+fn published<T: Shareable<Plain = T>>(values: &[T]) -> WordsView<T> {
     let mut array = Array::new(Pages::Small);
     array.extend_from_slice(values);
     WordsView::holding(array)

@@ -32,7 +32,6 @@ use crate::memory::{Shareable, Words, word_around};
 use crate::{Address, Delta, NextHop, Route};
 use std::fmt;
 use std::ops::Range;
-use zerocopy::{FromBytes, Immutable, IntoBytes};
 
 /// The number of bits of a next hop or a chunk number.
 const VALUE_BITS: u32 = 25;
@@ -59,8 +58,8 @@ pub const NEXT_HOPS_MAX: u32 = VALUE;
 /// assert_eq!((entry.chunk(), entries.get(1).chunk()), (None, Some(7)));
 /// # Ok::<(), fibula::Error>(())
 /// ```
-#[derive(Clone, Copy, Default, PartialEq, Eq, FromBytes, IntoBytes, Immutable)]
-#[repr(transparent)]
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+#[cfg_attr(any(test, feature = "engines"), derive(zerocopy::FromZeros))]
 pub struct Entry(pub u32);
 
 impl Entry {

@@ -16,4 +16,4 @@ pub use one_word::{OneWord, OneWordView};
 pub use usage::{Memory, Part};
 pub(crate) use words::flattened;
 pub use words::word_around;
-pub use words::{Around, Pair, Published, Shareable, Word, Words, WordsView};
+pub use words::{Around, Published, Shareable, Word, Words, WordsView};

@@ -6,7 +6,7 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
-use zerocopy::{FromZeros, IntoBytes};
+use zerocopy::{FromBytes, Immutable, IntoBytes};
 
 /// A value that some threads load while another stores it: stored as atomic integers.
 ///
@@ -14,11 +14,18 @@ use zerocopy::{FromZeros, IntoBytes};
 /// loaded and stored integer by integer, so a writer fills a record before readers can find it.
 ///
 /// # Safety
-/// `Atomic` has the size and the bits of `Self`, and at least its alignment. Every value of `Self`
+/// `Atomic` has the size and the bits of `Plain`, and at least its alignment. Every value of `Plain`
 /// is a value of `Atomic`, and the reverse. [`Words`] uses one allocation as either.
-pub unsafe trait Shareable: Copy + FromZeros + fmt::Debug + Send + Sync + 'static {
+pub unsafe trait Shareable: Copy + fmt::Debug + Send + Sync + 'static {
+    /// The integers that it consists of, in their order in memory.
+    type Plain: Copy + FromBytes + IntoBytes + Immutable + fmt::Debug + Send + Sync + 'static;
+
     /// The atomic type.
     type Atomic: Send + Sync;
+
+    /// Returns the integers.
+    #[must_use]
+    fn plain(self) -> Self::Plain;
 
     /// Loads from an atomic. All writes before the value was [stored](Shareable::store) are visible
     /// after this.
@@ -69,7 +76,13 @@ macro_rules! word {
         // SAFETY: the standard library gives an atomic integer the size and bits of its integer,
         // and an alignment of its size, which is more than the integer's on some processors.
         unsafe impl Shareable for $int {
+            type Plain = Self;
             type Atomic = $atomic;
+
+            #[inline(always)]
+            fn plain(self) -> Self {
+                self
+            }
 
             #[inline(always)]
             fn load_atomic(place: &$atomic) -> Self {
@@ -90,7 +103,13 @@ macro_rules! word {
 
 // SAFETY: arrays of types with the same layout have the same layout.
 unsafe impl<T: Shareable, const N: usize> Shareable for [T; N] {
+    type Plain = [T::Plain; N];
     type Atomic = [T::Atomic; N];
+
+    #[inline(always)]
+    fn plain(self) -> [T::Plain; N] {
+        self.map(T::plain)
+    }
 
     #[inline(always)]
     fn load_atomic(place: &[T::Atomic; N]) -> Self {
@@ -105,10 +124,10 @@ unsafe impl<T: Shareable, const N: usize> Shareable for [T; N] {
 
 word!(u8, AtomicU8; u16, AtomicU16; u32, AtomicU32; u64, AtomicU64);
 
-/// A type that gives another one a meaning: an entry is an integer, a node is a pair of arrays. It
-/// can be stored in [`Words`] because its inner type can.
-pub trait Around: Copy + FromZeros + fmt::Debug + Send + Sync + 'static {
-    /// The integers it consists of, in their order in memory.
+/// A type that gives another one a meaning: an entry is an integer, a node is some of them. It can
+/// be stored in [`Words`] because its inner type can.
+pub trait Around: Copy + fmt::Debug + Send + Sync + 'static {
+    /// The integers it consists of.
     type Inner: Shareable;
 
     /// Gives the integers their meaning.
@@ -118,10 +137,15 @@ pub trait Around: Copy + FromZeros + fmt::Debug + Send + Sync + 'static {
     fn inner(self) -> Self::Inner;
 }
 
-// SAFETY: `Words` checks size and alignment at compile time. `around` makes a value from an inner
-// one. An array of either begins as zeros or bytes without padding, which are values of both.
+// SAFETY: what is stored is the inner type, of which this holds.
 unsafe impl<T: Around> Shareable for T {
+    type Plain = <T::Inner as Shareable>::Plain;
     type Atomic = <T::Inner as Shareable>::Atomic;
+
+    #[inline(always)]
+    fn plain(self) -> Self::Plain {
+        self.inner().plain()
+    }
 
     #[inline(always)]
     fn load_atomic(place: &Self::Atomic) -> Self {
@@ -134,28 +158,6 @@ unsafe impl<T: Around> Shareable for T {
     }
 }
 
-/// Two values one after the other in memory.
-#[derive(Clone, Copy, Debug, FromZeros)]
-#[repr(C)]
-pub struct Pair<A, B>(pub A, pub B);
-
-// SAFETY: with `repr(C)`, two pairs whose elements have the same layout have the same layout.
-unsafe impl<A: Shareable, B: Shareable> Shareable for Pair<A, B> {
-    type Atomic = Pair<A::Atomic, B::Atomic>;
-
-    #[inline(always)]
-    fn load_atomic(place: &Self::Atomic) -> Self {
-        Self(A::load_atomic(&place.0), B::load_atomic(&place.1))
-    }
-
-    /// Stores the first element last: a reader that loads it sees the second.
-    #[inline(always)]
-    fn store(self, place: &Self::Atomic) {
-        self.1.store(&place.1);
-        self.0.store(&place.0);
-    }
-}
-
 /// Returns the elements of all arrays in order.
 #[must_use]
 #[inline(always)]
@@ -165,8 +167,7 @@ pub(crate) fn flattened<T: Shareable, const N: usize>(arrays: &[Published<[T; N]
     unsafe { std::slice::from_raw_parts(arrays.as_ptr().cast(), arrays.len() * N) }
 }
 
-/// Defines a type around one integer word: `word_around!(Entry(u32))`. The type must be
-/// `repr(transparent)`.
+/// Makes a type of one integer a word: `word_around!(Entry(u32))`.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! word_around {
@@ -227,7 +228,7 @@ pub struct WordsView<T: Shareable> {
     /// The first of the array's elements, which are only accessed as atomics.
     start: *const Published<T>,
     len: usize,
-    array: Arc<Array<T>>,
+    array: Arc<Array<T::Plain>>,
 }
 
 // SAFETY: what `start` points to belongs to `array` and is only accessed as atomics, which may be
@@ -237,15 +238,13 @@ unsafe impl<T: Shareable> Send for WordsView<T> {}
 unsafe impl<T: Shareable> Sync for WordsView<T> {}
 
 impl<T: Shareable> WordsView<T> {
-    const ALIKE: () =
-        assert!(size_of::<T>() == size_of::<Published<T>>() && align_of::<Published<T>>() <= CACHE_LINE);
+    const ALIKE: () = assert!(
+        size_of::<T::Plain>() == size_of::<Published<T>>() && align_of::<Published<T>>() <= CACHE_LINE
+    );
 
     /// Returns a view of an array that nobody writes; it may be part of a mapped file.
     #[must_use]
-    pub fn holding(array: Array<T>) -> Self
-    where
-        T: IntoBytes,
-    {
+    pub fn holding(array: Array<T::Plain>) -> Self {
         const { Self::ALIKE }
         // What is mapped is aligned for its elements, not for their atomics; a copy is for both.
         let array = if array.as_ptr().cast::<Published<T>>().is_aligned() {
@@ -272,6 +271,12 @@ impl<T: Shareable> WordsView<T> {
     #[must_use]
     pub fn to_vec(&self) -> Vec<T> {
         self.read(0..self.len)
+    }
+
+    /// As [`to_vec`](Self::to_vec), as a snapshot keeps them.
+    #[must_use]
+    pub fn to_plain(&self) -> Vec<T::Plain> {
+        self.iter().map(|value| value.load().plain()).collect()
     }
 
     /// Returns the values of a range, each loaded in turn.
@@ -313,7 +318,7 @@ impl<T: Shareable> Words<T> {
     #[must_use]
     pub fn zeroed(len: usize, pages: Pages) -> Self {
         const { WordsView::<T>::ALIKE }
-        let mut array: Array<T> = Array::zeroed(len, pages);
+        let mut array: Array<T::Plain> = Array::zeroed(len, pages);
         // From a mutable pointer: `places` returns these elements as atomics to be written.
         let start = array.as_mut_ptr().cast_const().cast();
         Self { view: WordsView { start, len, array: Arc::new(array) } }
@@ -345,7 +350,8 @@ impl<T: Shareable> Words<T> {
     #[must_use]
     pub fn resized(&mut self, len: usize, pages: Pages) -> Self {
         let resized = Self::zeroed(len, pages);
-        let (from, to) = (self.view.start.cast::<T>(), resized.view.start.cast_mut().cast::<T>());
+        let from = self.view.start.cast::<T::Plain>();
+        let to = resized.view.start.cast_mut().cast::<T::Plain>();
         // SAFETY: both arrays have at least this many elements, and they are distinct. Nobody
         // writes this one: `self` is its owner and is borrowed mutably. Nobody else has the other.
         unsafe { from.copy_to_nonoverlapping(to, len.min(self.view.len)) };

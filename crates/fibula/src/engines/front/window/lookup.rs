@@ -1,6 +1,6 @@
 //! The lookup of one address. Batches are in [`batch`](super::batch).
 
-use super::node::{COVER, Long, MARK, Short};
+use super::node::{COVER, ENDS, Long, MARK, Short, word_at};
 use super::{InWindow, Window};
 use crate::arch::Isa;
 use crate::engine::Meter;
@@ -51,12 +51,13 @@ pub(super) fn next_hop(word: u16, cover: u16) -> u16 {
 #[inline(always)]
 pub(super) fn short_word(isa: impl Isa, node: &Short, cell: u16) -> u16 {
     // The last end is the greatest number, except in node 0 and where somebody forged it.
-    node.words[isa.count_below_short(&node.ends, cell) as usize % node.words.len()]
+    let [ends, words] = node;
+    words[isa.count_below_short(ends, cell) as usize % words.len()]
 }
 
 /// Returns the word of a number in a long node.
 #[inline(always)]
 pub(super) fn long_word(isa: impl Isa, node: &Long, number: u64) -> u16 {
-    let below = isa.numbers_below(zerocopy::transmute_ref!(node), number) & Long::ENDS;
-    node.words[below.count_ones() as usize]
+    let below = isa.numbers_below(node, number) & ENDS;
+    word_at(node, below.count_ones() as usize)
 }

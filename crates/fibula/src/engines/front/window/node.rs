@@ -1,7 +1,6 @@
 //! The nodes: intervals and their words in a line.
 
 use crate::arch::SHORT_KEYS;
-use zerocopy::{FromBytes, Immutable, IntoBytes};
 
 /// The mark of a word that names a node.
 pub(super) const MARK: u16 = 1 << 15;
@@ -24,63 +23,76 @@ const LONG_ENDS: usize = 6;
 /// The bits of an address between a slot and a long node.
 pub(super) const CELL: u8 = 16;
 
-/// The intervals of a slot: the last cell of each, and its word. Node 0 has only words 0.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, FromBytes, IntoBytes, Immutable)]
-#[repr(C, align(32))]
-pub(super) struct Short {
-    pub ends: [u16; SHORT],
-    pub words: [u16; SHORT],
+/// The intervals of a slot: the last cell of each, then its word. Node 0 has only words 0.
+///
+/// Nodes are arrays, of which any bytes are values: a snapshot is read in place.
+pub(super) type Short = [[u16; SHORT]; 2];
+
+/// The intervals of a cell: the last number of each but the last one, then their words, four in a
+/// number. Node 0 has only words 0.
+pub(super) type Long = [u64; LINE];
+const LINE: usize = 8;
+
+/// What is done with a node.
+pub(super) trait Intervals: Sized {
+    /// The end of an interval.
+    type End;
+
+    /// Returns the node of some intervals, at most [`SHORT`] or [`LONG`], the last of which ends at
+    /// the greatest number.
+    fn of(intervals: &[(Self::End, u16)]) -> Self;
+
+    /// Returns the end and the word of each interval. The last one ends at `greatest`.
+    fn intervals(&self, greatest: Self::End) -> impl Iterator<Item = (Self::End, u16)>;
 }
 
-/// The intervals of a cell: the last number of each but the last one, and their words. Node 0 has
-/// only words 0.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, FromBytes, IntoBytes, Immutable)]
-#[repr(C, align(64))]
-pub(super) struct Long {
-    pub ends: [u64; LONG_ENDS],
-    pub words: [u16; 8],
-}
+impl Intervals for Short {
+    type End = u16;
 
-impl Short {
-    /// Returns the node of at most [`SHORT`] intervals, the last of which ends at the greatest
-    /// number.
-    pub(super) fn of(intervals: &[(u16, u16)]) -> Self {
-        let mut node = Self { ends: [u16::MAX; SHORT], words: [0; SHORT] };
+    fn of(intervals: &[(u16, u16)]) -> Self {
+        let mut node = [[u16::MAX; SHORT], [0; SHORT]];
         for (at, &(end, word)) in intervals.iter().enumerate() {
-            (node.ends[at], node.words[at]) = (end, word);
+            (node[0][at], node[1][at]) = (end, word);
         }
         node
     }
 
-    /// Returns the intervals: the last cell and the word of each.
-    pub(super) fn intervals(&self) -> impl Iterator<Item = (u16, u16)> {
-        let len = self.ends.iter().position(|&end| end == u16::MAX).map_or(SHORT, |last| last + 1);
-        self.ends.into_iter().zip(self.words).take(len)
+    fn intervals(&self, greatest: u16) -> impl Iterator<Item = (u16, u16)> {
+        let [ends, words] = *self;
+        let len = ends.iter().position(|&end| end >= greatest).map_or(SHORT, |last| last + 1);
+        ends.into_iter().zip(words).take(len)
     }
 }
 
-impl Long {
-    /// The numbers of a line that are ends, one bit each.
-    pub(super) const ENDS: u32 = (1 << LONG_ENDS) - 1;
+/// The numbers of a line that are ends, one bit each.
+pub(super) const ENDS: u32 = (1 << LONG_ENDS) - 1;
 
-    /// Returns the node of at most [`LONG`] intervals, the last of which ends at the greatest
-    /// number.
-    pub(super) fn of(intervals: &[(u64, u16)]) -> Self {
-        let mut node = Self { ends: [u64::MAX; LONG_ENDS], words: [0; 8] };
+/// Returns the word at `index` of a long node.
+#[inline(always)]
+pub(super) fn word_at(node: &Long, index: usize) -> u16 {
+    let words: &[u16; 4 * LINE] = zerocopy::transmute_ref!(node);
+    words[4 * LONG_ENDS + index]
+}
+
+impl Intervals for Long {
+    type End = u64;
+
+    fn of(intervals: &[(u64, u16)]) -> Self {
+        let (mut node, mut words) = ([u64::MAX; LINE], [0; 4 * (LINE - LONG_ENDS)]);
         for (at, &(end, word)) in intervals.iter().enumerate() {
-            if let Some(place) = node.ends.get_mut(at) {
-                *place = end;
+            if at < LONG_ENDS {
+                node[at] = end;
             }
-            node.words[at] = word;
+            words[at] = word;
         }
+        let words: [u64; LINE - LONG_ENDS] = zerocopy::transmute!(words);
+        node[LONG_ENDS..].copy_from_slice(&words);
         node
     }
 
-    /// Returns the intervals: the last number and the word of each. The last one ends at
-    /// `greatest`.
-    pub(super) fn intervals(&self, greatest: u64) -> impl Iterator<Item = (u64, u16)> {
-        let ends = self.ends.into_iter().chain([greatest]);
+    fn intervals(&self, greatest: u64) -> impl Iterator<Item = (u64, u16)> {
+        let ends = self[..LONG_ENDS].iter().copied().chain([greatest]);
         let len = ends.clone().position(|end| end >= greatest).map_or(LONG, |last| last + 1);
-        ends.zip(self.words).take(len)
+        ends.enumerate().map(|(at, end)| (end, word_at(self, at))).take(len)
     }
 }

@@ -1,6 +1,6 @@
 //! What writes slots: the ranges of a part of the window, cut where slots and cells end.
 
-use super::node::{CELL, COVER, LONG, Long, MARK, SHORT, Short};
+use super::node::{CELL, COVER, Intervals as _, LONG, Long, MARK, SHORT, Short};
 use super::{InWindow, Window};
 use crate::{Limit, NextHop, Prefix, Rib};
 
@@ -132,7 +132,7 @@ impl<A: InWindow> Window<A> {
     /// word.
     pub(super) fn asks(&self, word: u16) -> bool {
         let node = (word & MARK != 0).then(|| self.shorts[usize::from(word & !MARK)]);
-        node.map_or(word == 0, |node| node.intervals().any(|(_, word)| word == 0))
+        node.map_or(word == 0, |node| node.intervals(u16::MAX).any(|(_, word)| word == 0))
     }
 
     /// Frees the nodes that the word of a slot names.
@@ -140,7 +140,7 @@ impl<A: InWindow> Window<A> {
         if word & MARK != 0 {
             let at = usize::from(word & !MARK);
             let node = self.shorts[at];
-            self.free_longs(node.intervals().map(|(_, word)| word));
+            self.free_longs(node.intervals(u16::MAX).map(|(_, word)| word));
             self.shorts.remove(at, 1);
         }
     }

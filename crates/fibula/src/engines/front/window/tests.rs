@@ -1,7 +1,7 @@
 //! The worked example of the module page, slots and cells that are full, windows at all bits,
 //! addresses outside, updates, and the structural check.
 
-use super::node::{MARK, NEXT_HOPS_MAX};
+use super::node::{Intervals as _, MARK, NEXT_HOPS_MAX};
 use super::*;
 use crate::engine::{Engine as _, Update};
 use crate::testing::{apply, is_right_around_bounds, meeting, rib};
@@ -34,7 +34,7 @@ fn the_worked_example() {
     let short = [(0, COVER), (1, 0x8001), (u16::MAX, COVER)];
     assert_eq!(window.shorts[..], [Short::default(), Short::of(&short)]);
     assert_eq!(window.longs[..], [Long::default(), Long::of(&[(6, 2), (7, 3), (u64::MAX, 2)])]);
-    assert!(window.shorts[1].intervals().eq(short));
+    assert!(window.shorts[1].intervals(u16::MAX).eq(short));
 }
 
 /// Returns a table of 2,000 /48 with `longer` routes in each third of them, and routes elsewhere.
@@ -210,10 +210,10 @@ fn validation_sees_what_is_wrong() {
     assert!(spoiled(|v| v.root[1] ^= 2).contains("the word is"));
     assert!(spoiled(|v| v.cover ^= 2).contains("the slots are"));
     assert!(spoiled(|v| v.root[0] = MARK).contains("names node"));
-    assert!(spoiled(|v| v.shorts[1].ends[0] = 9).contains("end at"));
-    assert!(spoiled(|v| v.shorts[1].words[0] = 9).contains("the word is 9"));
-    assert!(spoiled(|v| v.longs[1].ends[0] = 9).contains("end at"));
-    assert!(spoiled(|v| v.longs[1].words[1] += 1).contains("the word is"));
+    assert!(spoiled(|v| v.shorts[1][0][0] = 9).contains("end at"));
+    assert!(spoiled(|v| v.shorts[1][1][0] = 9).contains("the word is 9"));
+    assert!(spoiled(|v| v.longs[1][0] = 9).contains("end at"));
+    assert!(spoiled(|v| v.longs[1][6] += 1 << 16).contains("the word is"));
     assert!(spoiled(|v| _ = v.longs.insert(&[Long::default()])).contains("counted"));
     let mut engine = check(&rib);
     engine.others.insert("2001:db8:0:1::/64".parse().unwrap(), rib.iter().next_back().unwrap().next_hop);

@@ -1,7 +1,7 @@
 //! The structural check.
 
 use super::extent::Extent;
-use super::node::{CELL, COVER, MARK};
+use super::node::{CELL, COVER, Intervals as _, MARK};
 use super::paint::number_of;
 use super::{InWindow, Window};
 use crate::rib::Range;
@@ -45,7 +45,7 @@ impl<A: InWindow> Window<A> {
             return Ok(vec![(end(first, slot_bits), word)]);
         }
         let mut found = Vec::new();
-        for (cell, word) in self.shorts[note(&mut named[0], slot, word)?].intervals() {
+        for (cell, word) in self.shorts[note(&mut named[0], slot, word)?].intervals(u16::MAX) {
             let first = first | u128::from(cell) << cell_bits;
             if word & MARK == 0 {
                 found.push((end(first, cell_bits), word));

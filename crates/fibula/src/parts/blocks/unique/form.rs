@@ -14,7 +14,7 @@ pub type Atomic<F> = Published<<F as Form>::Word>;
 /// one or several consecutive numbers and is identified by the first.
 pub trait Form: Clone + Debug + Send + Sync + 'static {
     /// The type of the words of a chunk.
-    type Word: Word + Default + IntoBytes + FromBytes + Immutable;
+    type Word: Word<Plain = Self::Word> + Default + IntoBytes + FromBytes + Immutable;
     /// The contents of one chunk.
     type Chunk: PartialEq;
     /// The allocator of the numbers.
@@ -68,7 +68,7 @@ pub trait Space: Clone + Default + Debug + Send + Sync + 'static {
 #[derive(Clone, Debug)]
 pub struct OneLength<T, const LEN: usize>(PhantomData<T>);
 
-impl<T: Word + Default + PartialEq + IntoBytes + FromBytes + Immutable, const LEN: usize> Form
+impl<T: Word<Plain = T> + Default + PartialEq + IntoBytes + FromBytes + Immutable, const LEN: usize> Form
     for OneLength<T, LEN>
 {
     type Word = T;
