@@ -52,7 +52,7 @@ fn every_exhibit_has_values_or_a_reason_and_is_in_the_report() {
             assert!(is_number(point.paper) && is_number(point.value()), "{name}: {point:?}");
         }
     }
-    let report = html::report(&all, &judged, "fibula study all", "a machine", "2026-01-01").unwrap();
+    let report = html::report(&all, &judged, "fibula study papers", "a machine", "2026-01-01").unwrap();
     let plotted = all.iter().filter(|each| each.finding.plot != fibula_papers::Plot::None).count();
     assert!(report.matches("<svg").count() >= plotted, "a plot is missing");
     // What a browser would fetch: the only addresses are the names of XML's vocabularies.

@@ -1,5 +1,6 @@
 //! `fibula study`: reports of many measurements at once.
 
+mod all;
 mod best;
 mod claims;
 mod common;
@@ -43,7 +44,8 @@ pub(crate) enum Command {
     /// What the PlanB paper claims of speed and memory, beside Poptrie
     Planb(papers::Arguments),
     /// All papers' tables and figures beside their own numbers
-    All(papers::Arguments),
+    Papers(papers::Arguments),
+    All(all::Arguments),
     Parallel(parallel::Arguments),
     Vrf(vrf::Arguments),
     Gpu(gpu::Arguments),
@@ -68,7 +70,8 @@ impl Command {
             Self::Poptrie(arguments) => arguments.run_one("poptrie", output),
             Self::Cram(arguments) => arguments.run_one("cram", output),
             Self::Planb(arguments) => arguments.run_one("planb", output),
-            Self::All(arguments) => arguments.run_all(output),
+            Self::Papers(arguments) => arguments.run_all(output),
+            Self::All(arguments) => arguments.run(output),
             Self::Parallel(arguments) => arguments.run(output),
             Self::Vrf(arguments) => arguments.run(output),
             Self::Gpu(arguments) => arguments.run(output),

@@ -1,4 +1,4 @@
-//! `fibula study all`, and a study of each paper: the papers' tables and figures.
+//! `fibula study papers`, and a study of each paper: the papers' tables and figures.
 
 use super::common::{each_table, header};
 use crate::commands::measuring::{INTERNET, UpdatesFrom, base_name};
@@ -64,7 +64,7 @@ impl Arguments {
 
     /// Makes the exhibits of all papers again.
     pub(crate) fn run_all(self, output: &Output) -> anyhow::Result<Verdict> {
-        self.run("all", &PAPERS, output)
+        self.run("papers", &PAPERS, output)
     }
 
     fn run(self, name: &str, papers: &[&'static Paper], output: &Output) -> anyhow::Result<Verdict> {
