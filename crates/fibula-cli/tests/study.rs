@@ -121,4 +121,9 @@ fn all_files_of_evidence_are_made_or_named() {
     }
     let made = rows.iter().filter(|row| row["made"] == true).count();
     assert!(made >= 13, "{made} made: {told}");
+    fibula(folder.path(), &["study", "report", "--evidence", "made", "--into", "report.html"]);
+    let report = fs::read_to_string(folder.path().join("report.html")).unwrap();
+    for text in ["<svg", "id=\"claim-sail-1\"", "id=\"claim-planb-1\""] {
+        assert!(report.contains(text), "{text} is not in the report");
+    }
 }

@@ -11,6 +11,7 @@ mod growth;
 mod page;
 mod papers;
 mod parallel;
+mod report;
 mod router;
 mod vrf;
 mod worst;
@@ -52,6 +53,7 @@ pub(crate) enum Command {
     Router(router::Arguments),
     Page(page::Arguments),
     Claims(claims::Arguments),
+    Report(report::Arguments),
 }
 
 impl Command {
@@ -78,6 +80,7 @@ impl Command {
             Self::Router(arguments) => arguments.run(output),
             Self::Page(arguments) => arguments.run(),
             Self::Claims(arguments) => arguments.run(output),
+            Self::Report(arguments) => arguments.run(),
         }
     }
 }
