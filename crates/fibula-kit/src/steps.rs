@@ -93,7 +93,8 @@ macro_rules! paper {
     ($name:literal) => {
         concat!(
             $name,
-            " -t @ipv4-20140513-routeviews-asn.tsv.gz -t @ipv6-20141225-linx-nexthop.tsv.gz -t internet \
+            " -t @ipv4-20140513-routeviews-asn.tsv.gz -t @ipv4-20151023-pch-nexthop.tsv.gz \
+             -t @ipv4-202401-tier1-joinedasn.tsv.gz -t @ipv6-20141225-linx-nexthop.tsv.gz -t internet \
              --addresses 1048576 --passes 3 --threads 2 -u @updates-ipv4-20141217-linx.tsv.gz \
              --traffic @trace-ipv4-ndpi-dst.txt.gz"
         )

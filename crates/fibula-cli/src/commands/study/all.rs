@@ -207,3 +207,22 @@ impl Arguments {
         self.tables.iter().map(|folder| folder.join(file)).find(|path| path.exists())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+
+    #[test]
+    fn every_step_is_a_command() {
+        for Step { file, way, .. } in STEPS {
+            let Way::Study { full, quick } = way else { continue };
+            for words in [full, quick] {
+                let words = words.replace(TABLE, "");
+                let words = ["fibula", "study"].into_iter().chain(words.split_whitespace());
+                let parsed = crate::cli::Cli::try_parse_from(words.chain(["-o", file]));
+                assert!(parsed.is_ok(), "{file}: {}", parsed.err().unwrap());
+            }
+        }
+    }
+}
