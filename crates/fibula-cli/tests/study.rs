@@ -1,5 +1,6 @@
 //! From a study to its page: the study writes evidence, and the page is made from it.
 
+use fibula_kit::{Evidence, Header, Row};
 use std::fs;
 use std::path::Path;
 use std::process::Command;
@@ -87,5 +88,42 @@ fn rows_are_drawn_too() {
     let drawn = run(&["replay", "--family", "ipv4", "-e", "poptrie,dir24-8", "-u", "made=100"]);
     for text in ["ipv4", "mlps during", "poptrie"] {
         assert!(drawn.contains(text), "{text} in {drawn}");
+    }
+}
+
+/// Every file of the tree's evidence is made, or named with the reason, by the list that names it.
+#[test]
+fn all_files_of_evidence_are_made_or_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_fibula"));
+    command.args(["study", "all", "--quick", "--into", "made", "--format", "ndjson"]);
+    let output = command.current_dir(folder.path()).output().unwrap();
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{told}");
+    let rows = String::from_utf8(output.stdout).unwrap();
+    let rows: Vec<Row> = rows.lines().map(|row| serde_json::from_str(row).unwrap()).collect();
+    assert_eq!(told.lines().count(), rows.len(), "a line for each step: {told}");
+    let tree = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/evidence");
+    for file in fs::read_dir(tree).unwrap().map(|file| file.unwrap().file_name()) {
+        let row = rows.iter().find(|row| row["file"] == *file.to_string_lossy());
+        let row = row.unwrap_or_else(|| panic!("{} is of no step of `study all`", file.display()));
+        let path = folder.path().join("made").join(&file);
+        if row["made"] == true {
+            let evidence = Evidence::read(&fs::read_to_string(path).unwrap()).unwrap();
+            let Header { command, processor, load, .. } = evidence.header;
+            assert!(command.starts_with("fibula study ") && !processor.is_empty(), "{command} {processor}");
+            assert!(!cfg!(target_os = "linux") || !load.is_empty(), "{file:?} tells no load");
+            assert!(!evidence.rows.is_empty(), "{file:?} has no rows");
+        } else {
+            assert!(row["reason"].as_str().is_some_and(|reason| !reason.is_empty()), "{row:?}");
+            assert!(!path.exists(), "{file:?} is there and not made");
+        }
+    }
+    let made = rows.iter().filter(|row| row["made"] == true).count();
+    assert!(made >= 13, "{made} made: {told}");
+    fibula(folder.path(), &["study", "report", "--evidence", "made", "--into", "report.html"]);
+    let report = fs::read_to_string(folder.path().join("report.html")).unwrap();
+    for text in ["<svg", "id=\"claim-sail-1\"", "id=\"claim-planb-1\""] {
+        assert!(report.contains(text), "{text} is not in the report");
     }
 }

@@ -44,6 +44,7 @@ mod number;
 mod page;
 pub mod plot;
 mod rows;
+pub mod steps;
 mod table;
 mod template;
 

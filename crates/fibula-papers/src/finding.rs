@@ -2,6 +2,7 @@
 
 use crate::Named;
 use fibula::Address;
+use fibula_kit::plot::Kind;
 use std::borrow::Cow;
 use std::fmt::Display;
 use std::ops::{Div, Mul};
@@ -226,6 +227,25 @@ pub enum Plot {
     Bars,
     /// None: the exhibit is a table.
     None,
+}
+
+impl Plot {
+    /// Returns the plot in a word, where there is one.
+    #[must_use]
+    pub fn name(self) -> Option<&'static str> {
+        match self {
+            Self::Lines => Some("lines"),
+            Self::Bars => Some("bars"),
+            Self::None => None,
+        }
+    }
+
+    /// Returns how charts of this name are drawn.
+    pub(crate) fn drawn(name: &str) -> Option<Kind> {
+        [(Self::Lines, Kind::Lines), (Self::Bars, Kind::Bars)]
+            .into_iter()
+            .find_map(|(plot, kind)| (plot.name() == Some(name)).then_some(kind))
+    }
 }
 
 /// What an exhibit shows.

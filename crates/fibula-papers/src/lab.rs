@@ -1,6 +1,6 @@
 //! [`Lab`]: what exhibits are measured with.
 
-use crate::{Error, Facts, Point, Span};
+use crate::{Error, Facts, Finding, Point, Span};
 use fibula::engine::Level;
 use fibula::engine::{Accesses, Entry, WidthBits};
 use fibula::{Address, Change, Fib, NextHop, Rib, Route};
@@ -234,6 +234,31 @@ impl Lab {
         }
         Ok(study.rows)
     }
+}
+
+/// Makes an exhibit of one table again on each IPv4 table. What is of no table or of IPv6, and the
+/// notes, are those of the first; so are the changes that were given.
+///
+/// # Errors
+/// If there is no table, or the exhibit fails on one.
+pub(crate) fn on_each_table(
+    lab: &Lab,
+    exhibit: fn(&Lab) -> Result<Finding, Error>,
+) -> Result<Finding, Error> {
+    lab.table()?;
+    let mut all: Option<Finding> = None;
+    for table in &lab.ipv4 {
+        let of_one = Lab { ipv4: vec![table.clone()], ..lab.clone() };
+        match &mut all {
+            None => all = Some(exhibit(&of_one)?),
+            Some(all) => {
+                let options = Options { changes: Vec::new(), ..lab.options.clone() };
+                let found = exhibit(&Lab { ipv6: Vec::new(), options, ..of_one })?;
+                all.points.extend(found.points.into_iter().filter(|point| point.facts.is_some()));
+            }
+        }
+    }
+    all.ok_or_else(|| Error::none("no IPv4 table given"))
 }
 
 /// Returns a table with at most that many next hops, which decide how wide entries are: its own, or

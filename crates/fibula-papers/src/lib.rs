@@ -33,7 +33,7 @@ mod sail;
 mod tilepro;
 mod triec;
 
-pub use claims::{Agreement, Judged, Tally, Verdict, agreements, judge_all, tallies};
+pub use claims::{Agreement, Judged, Tally, Verdict, agreements, judge_all, tables_of, tallies};
 pub use error::Error;
 pub use finding::{Basis, Coverage, Facts, Finding, Plot, Point, Span};
 pub use lab::{Lab, Named, Options};

@@ -3,7 +3,6 @@
 use crate::{Error, Exhibit, Finding, Lab, Paper, Point};
 use fibula_kit::Evidence;
 use serde::Serialize;
-use std::time::{Duration, Instant};
 
 /// An exhibit that was made again.
 #[derive(Debug)]
@@ -14,8 +13,6 @@ pub struct Reproduction {
     pub exhibit: &'static Exhibit,
     /// What it shows here.
     pub finding: Finding,
-    /// How long it took.
-    pub took: Duration,
 }
 
 /// One value of an exhibit, as scripts read it. The fields are the keys of `--format json-line`.
@@ -64,6 +61,8 @@ pub struct About<'r> {
     pub title: &'static str,
     /// What the rows' positions are.
     pub axis: &'static str,
+    /// How the rows are drawn: `lines` or `bars`; none for a table.
+    pub plot: Option<&'static str>,
     /// `whole`, `part` or `none`: how much of the paper's exhibit is here.
     pub coverage: &'static str,
     /// The reason, where it is not whole.
@@ -76,12 +75,13 @@ impl Reproduction {
     /// Returns what the exhibit is.
     #[must_use]
     pub fn about(&self) -> About<'_> {
-        let Finding { coverage, axis, notes, .. } = &self.finding;
+        let Finding { coverage, axis, notes, plot, .. } = &self.finding;
         About {
             paper: self.paper.name,
             exhibit: self.exhibit.id,
             title: self.exhibit.title,
             axis,
+            plot: plot.name(),
             coverage: coverage.name(),
             reason: coverage.reason(),
             notes,
@@ -143,9 +143,8 @@ pub fn reproduce<E: From<Error>>(
         if !begin(exhibit) {
             continue;
         }
-        let start = Instant::now();
         let finding = (exhibit.reproduce)(lab).or_else(|error| error.lacking().ok_or(error))?;
-        each(Reproduction { paper, exhibit, finding, took: start.elapsed() })?;
+        each(Reproduction { paper, exhibit, finding })?;
     }
     Ok(())
 }

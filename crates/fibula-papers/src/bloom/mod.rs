@@ -6,6 +6,7 @@ mod cooperative;
 mod speed;
 mod tables;
 
+use crate::lab::on_each_table;
 use crate::{Exhibit, Paper};
 
 /// The paper and its exhibits. Its text names few figures; the others go by their sections.
@@ -17,7 +18,7 @@ pub(crate) static PAPER: Paper = Paper {
         Exhibit {
             id: "Section 3",
             title: "structures and accesses that the text bounds",
-            reproduce: bounds::section_3,
+            reproduce: |lab| on_each_table(lab, bounds::section_3),
         },
         Exhibit {
             id: "Table 3",

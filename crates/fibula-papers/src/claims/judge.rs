@@ -37,6 +37,26 @@ pub fn judge_all(evidence: &[Evidence]) -> Result<Vec<Judged>, Error> {
     Ok(all)
 }
 
+/// Judges the claims on each table by itself: on the rows of that table, and on those of none. The
+/// first, with an empty name, is of the rows of none alone.
+///
+/// # Errors
+/// See [`judge_all`].
+pub fn tables_of(evidence: &[Evidence]) -> Result<Vec<(String, Vec<Judged>)>, Error> {
+    let table = |row: &Row| row.get("table").and_then(Value::as_str).unwrap_or_default().to_owned();
+    let is_value = |row: &&Row| row.contains_key("ours");
+    let all = evidence.iter().flat_map(|evidence| evidence.rows.iter()).filter(is_value).map(table);
+    let names = distinct([String::new()].into_iter().chain(all));
+    let judged = names.into_iter().map(|name| {
+        let mut evidence = evidence.to_vec();
+        for Evidence { rows, .. } in &mut evidence {
+            rows.retain(|row| [String::new(), name.clone()].contains(&table(row)));
+        }
+        Ok((name, judge_all(&evidence)?))
+    });
+    judged.collect()
+}
+
 /// Returns the rows of each exhibit once, of the first file that has them.
 fn once<'r>(paper: &str, rows: impl Iterator<Item = Measured<'r>>) -> Result<Vec<Measured<'r>>, Error> {
     let mut files: Vec<(&str, &Header, Vec<Measured<'r>>)> = Vec::new();

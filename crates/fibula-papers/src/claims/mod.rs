@@ -15,7 +15,7 @@ mod measured;
 mod rule;
 mod verdict;
 
-pub use judge::judge_all;
+pub use judge::{judge_all, tables_of};
 pub use verdict::{Agreement, Judged, Tally, Verdict, agreements, tallies};
 
 use crate::Error;

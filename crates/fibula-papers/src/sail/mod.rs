@@ -7,7 +7,7 @@ mod speed;
 mod tables;
 mod updates;
 
-use crate::lab::narrow;
+use crate::lab::{narrow, on_each_table};
 use crate::{Error, Exhibit, Lab, Named, Paper};
 
 /// The most next hops of a table whose figures depend on them: those that 8 bits hold beside
@@ -28,7 +28,7 @@ pub(crate) static PAPER: Paper = Paper {
         Exhibit {
             id: "Section 4",
             title: "accesses and memory that sections 1 to 4 bound",
-            reproduce: bounds::section_4,
+            reproduce: |lab| on_each_table(lab, bounds::section_4),
         },
         Exhibit { id: "Table 2", title: "the cost of a lookup by level", reproduce: speed::table_2 },
         Exhibit {
@@ -47,7 +47,11 @@ pub(crate) static PAPER: Paper = Paper {
         Exhibit { id: "Figure 8", title: "speed with real traffic", reproduce: speed::figure_8 },
         Exhibit { id: "Figure 9", title: "speed with prefix-based traffic", reproduce: speed::figure_9 },
         Exhibit { id: "Figure 10", title: "speed with random traffic", reproduce: speed::figure_10 },
-        Exhibit { id: "Figure 11", title: "memory accesses of an update", reproduce: updates::figure_11 },
+        Exhibit {
+            id: "Figure 11",
+            title: "memory accesses of an update",
+            reproduce: |lab| on_each_table(lab, updates::figure_11),
+        },
         Exhibit {
             id: "Figure 12",
             title: "speed of SAIL_M by number of tables",

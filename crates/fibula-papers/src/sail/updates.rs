@@ -59,7 +59,7 @@ pub(super) fn figure_11(lab: &Lab) -> Result<Finding, Error> {
     }
     Ok(Finding::new("over series of 500 updates", Plot::None, points)
         .on(table)
-        .note(format!("Table: {}, next hops of 8 bits as the paper's. Updates are {}; {rebuilt} of them rebuilt the table. Updates that change nothing count. A word holds eight entries of N24 and N32, and two of BCN16, or four of 16 bits.", table.name, if given.is_empty() { "made as a real hour brings them" } else { "those of `--updates`" })))
+        .note(format!("Table: {}, next hops of 8 bits as the paper's. Updates are {}; {rebuilt} of them rebuilt the table. Updates that change nothing count. A word holds eight entries of N24 and N32, and two of BCN16, or four of 16 bits.", table.name, if given.is_empty() { "made as a real hour brings them" } else { "those of `--updates`, and on further tables made ones" })))
 }
 
 /// Returns a change with a next hop of at most `most`.

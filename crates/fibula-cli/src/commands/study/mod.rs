@@ -1,5 +1,6 @@
 //! `fibula study`: reports of many measurements at once.
 
+mod all;
 mod best;
 mod claims;
 mod common;
@@ -10,6 +11,7 @@ mod growth;
 mod page;
 mod papers;
 mod parallel;
+mod report;
 mod router;
 mod vrf;
 mod worst;
@@ -43,13 +45,15 @@ pub(crate) enum Command {
     /// What the PlanB paper claims of speed and memory, beside Poptrie
     Planb(papers::Arguments),
     /// All papers' tables and figures beside their own numbers
-    All(papers::Arguments),
+    Papers(papers::Arguments),
+    All(all::Arguments),
     Parallel(parallel::Arguments),
     Vrf(vrf::Arguments),
     Gpu(gpu::Arguments),
     Router(router::Arguments),
     Page(page::Arguments),
     Claims(claims::Arguments),
+    Report(report::Arguments),
 }
 
 impl Command {
@@ -68,13 +72,15 @@ impl Command {
             Self::Poptrie(arguments) => arguments.run_one("poptrie", output),
             Self::Cram(arguments) => arguments.run_one("cram", output),
             Self::Planb(arguments) => arguments.run_one("planb", output),
-            Self::All(arguments) => arguments.run_all(output),
+            Self::Papers(arguments) => arguments.run_all(output),
+            Self::All(arguments) => arguments.run(output),
             Self::Parallel(arguments) => arguments.run(output),
             Self::Vrf(arguments) => arguments.run(output),
             Self::Gpu(arguments) => arguments.run(output),
             Self::Router(arguments) => arguments.run(output),
             Self::Page(arguments) => arguments.run(),
             Self::Claims(arguments) => arguments.run(output),
+            Self::Report(arguments) => arguments.run(),
         }
     }
 }

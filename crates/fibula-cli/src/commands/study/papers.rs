@@ -1,4 +1,4 @@
-//! `fibula study all`, and a study of each paper: the papers' tables and figures.
+//! `fibula study papers`, and a study of each paper: the papers' tables and figures.
 
 use super::common::{each_table, header};
 use crate::commands::measuring::{INTERNET, UpdatesFrom, base_name};
@@ -10,7 +10,7 @@ use crate::writing::write_text;
 use anyhow::{Context, bail};
 use clap::Args;
 use fibula_io::Source;
-use fibula_kit::{Evidence, Header, Row, distinct};
+use fibula_kit::{Evidence, Row, distinct};
 use fibula_papers::{
     Judged, Lab, Named, Options, PAPERS, Paper, Reproduction, Tally, Verdict as Verdicts, agreements,
     evidence, html, judge_all, reproduce, tallies,
@@ -64,7 +64,7 @@ impl Arguments {
 
     /// Makes the exhibits of all papers again.
     pub(crate) fn run_all(self, output: &Output) -> anyhow::Result<Verdict> {
-        self.run("all", &PAPERS, output)
+        self.run("papers", &PAPERS, output)
     }
 
     fn run(self, name: &str, papers: &[&'static Paper], output: &Output) -> anyhow::Result<Verdict> {
@@ -142,10 +142,9 @@ impl Arguments {
             tell(format_args!("the verdicts are those of a part: `fibula study claims` judges all"));
             return Ok(());
         }
+        let report = html::report(std::slice::from_ref(&all))?;
         only_verdicts(&mut all, &judged)?;
         write(&path.join("claims.jsonl"), &all)?;
-        let Header { command, processor, date, .. } = &all.header;
-        let report = html::report(done, &judged, command, processor, date)?;
         let path = path.join("report.html");
         write_text(&path, |out| out.write_all(report.as_bytes()))?;
         tell(format_args!("wrote {}", path.display()));
