@@ -264,6 +264,13 @@ impl Handle {
         self.app.feeds.recover(&plain_name(table));
     }
 
+    /// Counts a message of a feed that could not be read, which `/v1/tables` and `/metrics` tell.
+    /// Returns how many there were.
+    #[must_use]
+    pub fn bad(&self, table: &str) -> u64 {
+        self.app.feeds.bad(&plain_name(table))
+    }
+
     /// Forgets a table of a feed.
     pub fn forget(&self, table: &str) {
         self.app.feeds.forget(&plain_name(table), &self.app.events);
