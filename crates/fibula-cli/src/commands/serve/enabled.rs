@@ -49,6 +49,7 @@ pub(super) fn run(arguments: Arguments) -> anyhow::Result<Verdict> {
     let settings = Settings {
         options: reading.options(Value::NextHop, None)?,
         vrps,
+        as_names: arguments.as_names,
         router,
         poll,
         shrink: arguments.shrink,

@@ -55,9 +55,14 @@ pub(crate) struct Arguments {
     /// Listen at this address; anyone who can connect to it may ask, unless there is a token
     #[arg(long, default_value = "127.0.0.1:8080", value_name = "ADDR:PORT")]
     listen: SocketAddr,
-    /// Validated ROA payloads, as rpki-client and Routinator write them: for /v1/rov
+    /// Validated ROA payloads, as rpki-client and Routinator write them: for /v1/rov, and for what
+    /// RPKI says of each route
     #[arg(long, value_name = "FILE")]
     vrps: Option<PathBuf>,
+    /// Names of ASes, which are told beside their numbers: RIPE's asn.txt, the CSV of bgp.tools, or
+    /// other text of numbers and names
+    #[arg(long, value_name = "FILE")]
+    as_names: Option<PathBuf>,
     /// The socket of a router on this machine (`fibula router`), whose status /v1/router answers
     #[arg(long, value_name = "SOCKET")]
     router: Option<PathBuf>,
