@@ -42,8 +42,8 @@ pub(crate) struct Arguments {
     /// standard input; `ris-live:URL`, a server of RIS Live, RIPE's if the URL is missing or only
     /// its filters, as in `ris-live:?prefix=192.0.2.0/24`; `bmp:ADDRESS`, where routers connect,
     /// each of which has a table called by its address; `fpm:ADDRESS`, where FRR's zebra connects;
-    /// `netlink` or `netlink:TABLE`, the kernel's routes. The last two have a table for each routing
-    /// table: `main`, and `main-ID`. May be given several times
+    /// `netlink` or `netlink:TABLE`, the kernel's routes. The last two have a table for each
+    /// routing table: `main`, and `main-ID`. May be given several times
     #[arg(long, value_name = "[NAME=]FEED", value_parser = named_feed)]
     follow: Vec<(String, Feed)>,
     /// Which routes of a router: those that it has chosen, that its peers send, what its policy

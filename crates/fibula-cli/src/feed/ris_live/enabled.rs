@@ -70,8 +70,8 @@ impl Subscription {
         if is_one { Ok(Self { url, filters }) } else { Err(expected()) }
     }
 
-    /// Returns the messages that subscribe: to the states of sessions first, for a session that ends
-    /// withdraws its routes, then to updates. Messages of other types have no routes.
+    /// Returns the messages that subscribe: to the states of sessions first, for a session that
+    /// ends withdraws its routes, then to updates. Messages of other types have no routes.
     fn requests(&self) -> [String; 2] {
         ["RIS_PEER_STATE", UPDATE].map(|kind| {
             let mut data = self.filters.clone();

@@ -18,7 +18,8 @@ pub(crate) use twin::{Subscription, follow};
 
 /// What is told of a connection.
 pub(crate) trait Listener: super::Listener {
-    /// Takes note that the server has confirmed the subscription: from now on it sends what it gets.
+    /// Takes note that the server has confirmed the subscription: from now on it sends what it
+    /// gets.
     fn subscribed(&mut self);
 
     /// Takes note of a message that cannot be read, which is passed over.
