@@ -99,6 +99,25 @@ fn feeds_are_tables_that_change() {
 }
 
 #[test]
+fn the_table_of_a_router_that_stays_away_is_forgotten() {
+    let mut service = Service::start(&["--follow", "bmp:127.0.0.1:0", "--max-stale", "1s"]);
+    let line = service.line();
+    let address = line.trim().strip_prefix("fibula: listening at ").unwrap_or_else(|| panic!("{line}"));
+    let mut router = TcpStream::connect(address).unwrap();
+    router.write_all(&[monitoring(), end_of_rib()].concat()).unwrap();
+    until(&service, "/v1/lookup?table=127.0.0.1&addr=198.51.100.7", r#""next_hop":"203.0.113.1""#);
+    drop(router);
+    until(&service, "/healthz", r#""errors":{"127.0.0.1":{"state":"stale""#);
+    until(&service, "/v1/tables", "[]");
+    until(&service, "/healthz", r#""status":"ok""#);
+    // What it tells later is a table again.
+    let mut router = TcpStream::connect(address).unwrap();
+    router.write_all(&[monitoring(), end_of_rib()].concat()).unwrap();
+    until(&service, "/v1/lookup?table=127.0.0.1&addr=198.51.100.7", r#""next_hop":"203.0.113.1""#);
+    until(&service, "/healthz", r#""status":"ok""#);
+}
+
+#[test]
 fn what_a_router_sends_of_a_vrf_is_a_table() {
     let mut service = Service::start(&["--follow", "bmp:127.0.0.1:0", "--policy", "out", "--vrf", "0:7"]);
     let mut line = String::new();

@@ -227,17 +227,24 @@ impl Fed {
         let overdue = stale.extract_if(|_, since| since.elapsed() > most);
         for (table, _) in overdue {
             let before = followed.len(&table);
-            followed.expire(&table, |prefix, value| self.handle.change(&table, prefix, value));
+            let mut changes = Vec::new();
+            followed.expire(&table, |prefix, value| changes.push((prefix, value.cloned())));
             let (left, most) = (followed.len(&table), format_duration(most));
             tell(format_args!("{table}: {} prefixes were stale for {most} and are dropped", before - left));
             if left == 0 {
                 followed.forget(&table);
             }
-            if *is_ended && table == self.name {
-                // It is as stale without them: what its source has now is not known.
-            } else if left == 0 {
+            let is_away = *is_ended && table == self.name;
+            if left == 0 && !is_away {
+                // At once: routers wait meanwhile.
                 self.handle.forget(&table);
-            } else {
+                continue;
+            }
+            for (prefix, value) in changes {
+                self.handle.change(&table, prefix, value.as_ref());
+            }
+            // What a feed that is away has now is not known.
+            if !is_away {
                 self.handle.recover(&table);
             }
         }
