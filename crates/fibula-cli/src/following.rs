@@ -54,7 +54,7 @@ impl Following {
     pub(crate) fn start(feeds: &[Feed], reading: &Reading, input: &str) -> anyhow::Result<Self> {
         let by_router = feeds.iter().any(|feed| matches!(feed, Feed::Bmp(_)));
         ensure!(!by_router || feeds.len() == 1, "routers cannot be followed beside files");
-        ensure!(!feeds.iter().any(|feed| matches!(feed, Feed::Routes(_))), SERVED);
+        ensure!(!feeds.iter().any(|feed| matches!(feed, Feed::RisLive(_) | Feed::Routes(_))), SERVED);
         let takes_input = input == "-" && feeds.contains(&Feed::Input("-".into()));
         ensure!(!takes_input, "standard input is the addresses, not a feed");
         reading.beside_feed();

@@ -4,6 +4,7 @@
 //!   files ◀── replaced, emptied, cut, deleted, pipes and devices in their place
 //!   pipe  ◀── written, ended, garbage             ──▶ fibula serve ◀── clients: every answer is of
 //!   BMP   ◀── told, cut, replayed, flapped, emptied                    a version that was told
+//!   RIS   ◀── told, cut, an error, a bad message, a session that ends
 //! ```
 //!
 //! Every route of a source has the source's version as its value, so an answer tells which version
@@ -19,13 +20,14 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::TcpStream;
+use std::net::{TcpListener, TcpStream};
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
+use tungstenite::{Message, WebSocket, accept};
 
 /// How long one state may take to be told.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -67,11 +69,12 @@ impl Source {
     }
 }
 
-static SOURCES: [Source; 4] = [
+static SOURCES: [Source; 5] = [
     Source::new("one", "10.1.2.3"),
     Source::new("two", "10.1.2.3"),
     Source::new("pipe", "10.1.2.3"),
     Source::new("127.0.0.1", "198.51.100.7"),
+    Source::new("ris", "10.1.2.3"),
 ];
 
 /// The service.
@@ -232,12 +235,15 @@ fn harm_file(source: &Source, path: &Path, before: Expected, dice: u32) -> (&'st
     ("a file was harmed", stale)
 }
 
-/// The writing end of the pipe, and the session of the router, where there are.
+/// The writing end of the pipe, the session of the router and the connection of the client of RIS
+/// Live, where there are.
 struct Feeds {
     pipe: PathBuf,
     writer: Option<fs::File>,
     station: String,
     session: Option<TcpStream>,
+    server: TcpListener,
+    socket: Option<WebSocket<TcpStream>>,
 }
 
 impl Feeds {
@@ -271,6 +277,57 @@ impl Feeds {
     /// Opens the pipe when the service reads it.
     fn open(&self) -> fs::File {
         fs::File::options().write(true).open(&self.pipe).unwrap()
+    }
+
+    /// Does one thing to the server of RIS Live.
+    fn harm_ris(&mut self, source: &Source, before: Expected, dice: u32) -> (&'static str, Expected) {
+        let now = source.now();
+        let told = |version| Message::text(message("10.0.0.0/8", Some(&next_hop(version))));
+        if dice < 3 {
+            self.socket = None;
+            return ("the connection was cut", Expected::Stale(now));
+        }
+        let mut socket = self.socket.take().unwrap_or_else(|| self.subscribed());
+        let next = source.next();
+        let is_whole = !matches!(before, Expected::Stale(_));
+        let left = if is_whole { Expected::Ok(next) } else { Expected::Stale(next) };
+        let (step, state) = match dice {
+            3 => {
+                socket.send(told(next)).unwrap();
+                let error = r#"{"type":"ris_error","data":{"message":"too slow"}}"#;
+                socket.send(Message::text(error)).unwrap();
+                return ("the server had an error", Expected::Stale(next));
+            }
+            4 => {
+                socket.send(Message::text(r#"{"type":7}"#)).unwrap();
+                ("the server sent a bad message", left)
+            }
+            5 => {
+                source.may_be_empty.store(true, Ordering::SeqCst);
+                for state in ["down", "connected"] {
+                    let kind = format!("\"RIS_PEER_STATE\",\"state\":\"{state}\"");
+                    let session = message("10.0.0.0/8", None).replace("\"UPDATE\"", &kind);
+                    socket.send(Message::text(session)).unwrap();
+                }
+                // Nothing of before is left, so nothing is stale.
+                ("the peer's session began again", Expected::Ok(next))
+            }
+            _ => ("the server told a route", left),
+        };
+        socket.send(told(next)).unwrap();
+        self.socket = Some(socket);
+        (step, state)
+    }
+
+    /// Accepts the client, and confirms what it asks for. Clients of before may have gone.
+    fn subscribed(&self) -> WebSocket<TcpStream> {
+        loop {
+            let Ok(mut socket) = accept(self.server.accept().unwrap().0) else { continue };
+            if socket.read().is_ok() && socket.read().is_ok() {
+                socket.send(Message::text(r#"{"type":"ris_subscribe_ok"}"#)).unwrap();
+                return socket;
+            }
+        }
     }
 
     /// Does one thing to the router.
@@ -378,10 +435,12 @@ fn whatever_fails_every_answer_is_right_or_called_stale() {
         fs::write(of(name), table(1, 40)).unwrap();
     }
     make_pipe(&of("pipe"));
+    let server = TcpListener::bind("127.0.0.1:0").unwrap();
     let mut child = Command::new(env!("CARGO_BIN_EXE_fibula"))
         .args(["serve", "--listen", "127.0.0.1:0", "--poll", "20ms", "--follow", "bmp:127.0.0.1:0"])
         .args(["one", "two"].map(|name| format!("--table={name}={}", of(name).display())))
         .arg(format!("--follow=pipe={}", of("pipe").display()))
+        .arg(format!("--follow=ris=ris-live:ws://{}/", server.local_addr().unwrap()))
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
@@ -395,17 +454,18 @@ fn whatever_fails_every_answer_is_right_or_called_stale() {
     let station = listening("fibula: listening at ");
     // What it tells further is read, so that it never waits.
     thread::spawn(move || told.lines().for_each(drop));
-    let mut feeds = Feeds { pipe: of("pipe"), writer: None, station, session: None };
+    let mut feeds = Feeds { pipe: of("pipe"), writer: None, station, session: None, server, socket: None };
     let service = Service { child, address };
     let is_over = AtomicBool::new(false);
-    let mut expected = [Expected::Ok(1), Expected::Ok(1), Expected::Empty, Expected::Empty];
+    let [whole, empty] = [Expected::Ok(1), Expected::Empty];
+    let mut expected = [whole, whole, empty, empty, empty];
     // The feeds tell their first version.
     for (at, source) in SOURCES.iter().enumerate().skip(2) {
         source.may_be_empty.store(true, Ordering::SeqCst);
-        let (step, state) = if at == 2 {
-            feeds.harm_pipe(source, expected[at], 9)
-        } else {
-            feeds.harm_router(source, expected[at], 9)
+        let (step, state) = match at {
+            2 => feeds.harm_pipe(source, expected[at], 9),
+            3 => feeds.harm_router(source, expected[at], 9),
+            _ => feeds.harm_ris(source, expected[at], 9),
         };
         service.until(source, state, step);
         expected[at] = state;
@@ -428,7 +488,8 @@ fn whatever_fails_every_answer_is_right_or_called_stale() {
                 let (step, state) = match at {
                     0 | 1 => harm_file(source, &of(source.name), before, random.u32(..10)),
                     2 => feeds.harm_pipe(source, before, random.u32(..8)),
-                    _ => feeds.harm_router(source, before, random.u32(..9)),
+                    3 => feeds.harm_router(source, before, random.u32(..9)),
+                    _ => feeds.harm_ris(source, before, random.u32(..8)),
                 };
                 if random.u8(..8) == 0 {
                     kill_process(Pid::from_child(&service.child), Signal::HUP).unwrap();

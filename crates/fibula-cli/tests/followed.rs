@@ -141,7 +141,11 @@ fn a_feed_needs_a_stream_that_is_not_its_own() {
     for (feeds, address, what) in [
         (vec!["none.mrt"], "10.0.0.1", "--follow answers a stream"),
         (vec!["-"], "-", "standard input is the addresses"),
-        (vec!["netlink"], "-", "zebra and the kernel are followed by `fibula serve` alone"),
+        (
+            vec!["netlink"],
+            "-",
+            "servers of RIS Live, zebra and the kernel are followed by `fibula serve` alone",
+        ),
         (vec!["bmp:127.0.0.1:0", "none.mrt"], "-", "routers cannot be followed beside files"),
     ] {
         let mut command = Command::new(env!("CARGO_BIN_EXE_fibula"));

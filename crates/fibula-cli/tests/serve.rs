@@ -5,63 +5,16 @@
 #[path = "../../fibula-router/tests/daemons/mod.rs"]
 mod daemons;
 mod feeds;
+mod service;
 
 use feeds::{end_of_rib, message, monitoring};
 use rustix::process::{Pid, Resource, Rlimit, Signal, getrlimit, kill_process, setrlimit};
+use service::{Service, until};
 use std::fs;
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, Write};
 use std::net::TcpStream;
-use std::process::{Child, ChildStderr, Command, Output, Stdio};
+use std::process::{Child, Command, Output};
 use std::time::{Duration, Instant};
-
-/// A service, which is killed when this is dropped.
-struct Service {
-    child: Child,
-    address: String,
-    told: BufReader<ChildStderr>,
-}
-
-impl Service {
-    fn start(arguments: &[&str]) -> Self {
-        Self::start_by("exec \"$0\" \"$@\"", arguments)
-    }
-
-    /// Starts it by a line of the shell, which has the program and its arguments.
-    fn start_by(line: &str, arguments: &[&str]) -> Self {
-        let mut child = Command::new("sh")
-            .args(["-c", line, env!("CARGO_BIN_EXE_fibula")])
-            .args(["serve", "--listen", "127.0.0.1:0", "--poll", "1h"])
-            .args(arguments)
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut told = BufReader::new(child.stderr.take().unwrap());
-        let mut line = String::new();
-        told.read_line(&mut line).unwrap();
-        let address = line.trim_end().strip_prefix("fibula: listening at http://");
-        let address = address.unwrap_or_else(|| panic!("{line}")).to_owned();
-        Self { child, address, told }
-    }
-
-    fn get(&self, target: &str) -> String {
-        let mut stream = TcpStream::connect(&self.address).unwrap();
-        write!(stream, "GET {target} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n").unwrap();
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).unwrap();
-        answer.split_once("\r\n\r\n").unwrap().1.to_owned()
-    }
-
-    fn signal(&self, signal: Signal) {
-        kill_process(Pid::from_child(&self.child), signal).unwrap();
-    }
-}
-
-impl Drop for Service {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
 
 #[test]
 fn it_reads_again_on_sighup_and_ends_by_sigterm() {
@@ -90,7 +43,7 @@ fn it_reads_again_on_sighup_and_ends_by_sigterm() {
     let failure = told();
     assert!(failure.contains("line 2") && failure.ends_with("; generation 2 still answers\n"), "{failure}");
     assert_eq!(service.get("/v1/lookup?addr=10.0.0.1"), row("2", 2));
-    service.signal(Signal::TERM);
+    kill_process(Pid::from_child(&service.child), Signal::TERM).unwrap();
     let end = Instant::now() + Duration::from_secs(10);
     let status = loop {
         if let Some(status) = service.child.try_wait().unwrap() {
@@ -100,19 +53,6 @@ fn it_reads_again_on_sighup_and_ends_by_sigterm() {
         std::thread::sleep(Duration::from_millis(10));
     };
     assert_eq!(status.code(), Some(0));
-}
-
-/// Asks until the answer has this in it: a feed is followed beside the questions.
-fn until(service: &Service, target: &str, expected: &str) {
-    let end = Instant::now() + Duration::from_mins(1);
-    loop {
-        let answer = service.get(target);
-        if answer.contains(expected) {
-            return;
-        }
-        assert!(Instant::now() < end, "{expected} is not in {answer}");
-        std::thread::sleep(Duration::from_millis(5));
-    }
 }
 
 #[test]
@@ -156,6 +96,25 @@ fn feeds_are_tables_that_change() {
     router.write_all(&end_of_rib()).unwrap();
     until(&service, question, r#""prefix":null"#);
     until(&service, "/healthz", r#""errors":{"mine":"#);
+}
+
+#[test]
+fn the_table_of_a_router_that_stays_away_is_forgotten() {
+    let mut service = Service::start(&["--follow", "bmp:127.0.0.1:0", "--max-stale", "1s"]);
+    let line = service.line();
+    let address = line.trim().strip_prefix("fibula: listening at ").unwrap_or_else(|| panic!("{line}"));
+    let mut router = TcpStream::connect(address).unwrap();
+    router.write_all(&[monitoring(), end_of_rib()].concat()).unwrap();
+    until(&service, "/v1/lookup?table=127.0.0.1&addr=198.51.100.7", r#""next_hop":"203.0.113.1""#);
+    drop(router);
+    until(&service, "/healthz", r#""errors":{"127.0.0.1":{"state":"stale""#);
+    until(&service, "/v1/tables", "[]");
+    until(&service, "/healthz", r#""status":"ok""#);
+    // What it tells later is a table again.
+    let mut router = TcpStream::connect(address).unwrap();
+    router.write_all(&[monitoring(), end_of_rib()].concat()).unwrap();
+    until(&service, "/v1/lookup?table=127.0.0.1&addr=198.51.100.7", r#""next_hop":"203.0.113.1""#);
+    until(&service, "/healthz", r#""status":"ok""#);
 }
 
 #[test]
@@ -417,6 +376,8 @@ fn what_cannot_be_served_is_one_line() {
         (&["-t", path, "--follow", path], "a table and a feed are called rib"),
         (&["--follow", path, "--follow", path], "two feeds are called rib"),
         (&["--follow", "netlink:255"], "expected netlink:TABLE, with the id of a table but 0 and 255"),
+        (&["--follow", "ris-live:http://localhost/"], "expected one as wss://ris-live.ripe.net/v1/ws/?host="),
+        (&["--follow", "ris-live:?moreSpecific=1"], "moreSpecific=1: expected true or false"),
         (&["--follow", "fpm:zebra"], "expected fpm:ADDRESS:PORT, as in fpm:127.0.0.1:2620"),
         #[cfg(feature = "router")]
         (&["--follow", "netlink", "--follow", "fpm:127.0.0.1:0"], "two feeds are called main"),

@@ -82,4 +82,7 @@ fn serving_routes_of_a_router_needs_the_feature_router() {
 fn serving_needs_the_feature_serve() {
     let lacking = "fibula: no service: this fibula was built without the feature `serve`\n";
     assert_eq!(standard_error(&["serve", "-t", "table.txt"]), (Some(2), lacking.into()));
+    let (status, told) = standard_error(&["lookup", "--follow", "ris-live:"]);
+    let lacking = "ris-live: this fibula was built without the feature `serve`";
+    assert!(status == Some(2) && told.contains(lacking), "{told}");
 }

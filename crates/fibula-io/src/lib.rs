@@ -15,6 +15,7 @@
 
 #[doc(hidden)]
 pub mod address;
+pub mod as_names;
 mod beside;
 #[doc(hidden)]
 pub mod blocks;

@@ -7,7 +7,8 @@
 //!  "withdrawals":["203.0.113.0/24"]}}
 //! ```
 //!
-//! Messages of other types than UPDATE and RIS_PEER_STATE have no routes and are passed over.
+//! A message of a peer that is neither UPDATE nor a change of its session's state has no events.
+//! [RIPE's manual](https://ris-live.ripe.net/manual/) lists what a server and its clients send.
 
 use crate::mrt::{self, AsPath, Details, Event, Path, Peer, Preference, Speaker, What, as_number};
 use crate::scan::quoted;
@@ -28,6 +29,19 @@ struct Line<'l> {
     data: Option<&'l RawValue>,
 }
 
+/// A message, by what it means for whoever follows routes.
+#[derive(Debug)]
+pub enum Message {
+    /// The events of a peer, the withdrawals first.
+    Events(Vec<Event>),
+    /// A subscription is confirmed. It is one to messages of this type, if it names one.
+    Subscribed(Option<String>),
+    /// The server could not do what it was asked for, or not any more. The text says why.
+    Failed(String),
+    /// Any other message.
+    Other,
+}
+
 #[derive(Deserialize)]
 struct Data<'l> {
     /// Read as text, for a float has no exact microseconds.
@@ -38,16 +52,27 @@ struct Data<'l> {
     #[serde(rename = "type")]
     kind: Option<String>,
     state: Option<String>,
-    #[serde(default)]
-    path: Vec<Element>,
+    path: Option<Vec<Element>>,
     origin: Option<String>,
     med: Option<u32>,
-    #[serde(default)]
-    community: Vec<[u32; 2]>,
-    #[serde(default)]
-    announcements: Vec<Announcement>,
-    #[serde(default)]
-    withdrawals: Vec<String>,
+    community: Option<Vec<[u32; 2]>>,
+    announcements: Option<Vec<Announcement>>,
+    withdrawals: Option<Vec<String>>,
+}
+
+/// What a server says of its own.
+#[derive(Default, Deserialize)]
+struct Control {
+    /// Of `ris_error`.
+    message: Option<String>,
+    /// Of `ris_subscribe_ok`.
+    subscription: Option<Subscription>,
+}
+
+#[derive(Deserialize)]
+struct Subscription {
+    #[serde(rename = "type")]
+    kind: Option<String>,
 }
 
 /// A number, which RIS Live writes as text.
@@ -72,15 +97,35 @@ struct Announcement {
     prefixes: Vec<String>,
 }
 
-/// Returns the events of a line, the withdrawals first. `offset` is that of the line in its stream.
+/// Reads a message. `offset` is its line in a stream of lines, or its number on a connection: the
+/// events have it.
 ///
 /// # Errors
-/// If the line is no message of RIS Live, or names what is no address or prefix.
-pub fn events(line: &str, offset: u64) -> Result<Vec<Event>, String> {
-    let wrong = |error| format!("no message of RIS Live: {error}");
-    let Line { kind, data } = serde_json::from_str(line).map_err(wrong)?;
-    let Some(data) = data.filter(|_| kind == "ris_message") else { return Ok(Vec::new()) };
-    let data: Data<'_> = serde_json::from_str(data.get()).map_err(wrong)?;
+/// If the text is no message of RIS Live, or names what is no address or prefix.
+pub fn read(text: &str, offset: u64) -> Result<Message, String> {
+    let Line { kind, data } = serde_json::from_str(text).map_err(|error| wrong(&error))?;
+    let control = || -> Result<Control, String> {
+        let data = data.map(|data| serde_json::from_str(data.get()).map_err(|error| wrong(&error)));
+        Ok(data.transpose()?.unwrap_or_default())
+    };
+    Ok(match (kind.as_str(), data) {
+        ("ris_message", Some(data)) => {
+            Message::Events(events(serde_json::from_str(data.get()).map_err(|error| wrong(&error))?, offset)?)
+        }
+        ("ris_subscribe_ok", _) => {
+            Message::Subscribed(control()?.subscription.and_then(|subscription| subscription.kind))
+        }
+        ("ris_error", _) => Message::Failed(quoted(&control()?.message.unwrap_or_default())),
+        _ => Message::Other,
+    })
+}
+
+fn wrong(error: &serde_json::Error) -> String {
+    format!("no message of RIS Live: {error}")
+}
+
+/// Returns the events of what a peer sent, the withdrawals first.
+fn events(data: Data<'_>, offset: u64) -> Result<Vec<Event>, String> {
     let asn = match data.peer_asn {
         Number::Number(number) => number,
         Number::Text(text) => as_number(&text)?,
@@ -89,12 +134,13 @@ pub fn events(line: &str, offset: u64) -> Result<Vec<Event>, String> {
     let peer = Peer { address: data.peer, asn };
     let speaker = Speaker::default();
     let event = |what| Event { offset, time, peer, speaker, multicast: false, what };
-    if data.kind.as_deref() == Some("RIS_PEER_STATE") {
+    // Asked for as the first, some servers send it as the second.
+    if matches!(data.kind.as_deref(), Some("RIS_PEER_STATE" | "STATE")) {
         let is_up = data.state.as_deref() == Some("connected");
         let (from, to) = if is_up { (1, 6) } else { (6, 1) };
         return Ok(vec![event(What::State { from, to })]);
     }
-    let elements = data.path.into_iter().map(mrt::Element::from).collect();
+    let elements = data.path.unwrap_or_default().into_iter().map(mrt::Element::from).collect();
     let as_path = AsPath { elements, ends_in_confederation: false };
     let (origin, length) = (as_path.origin(), as_path.length());
     let preference = Preference {
@@ -103,14 +149,15 @@ pub fn events(line: &str, offset: u64) -> Result<Vec<Event>, String> {
         exit: data.med.unwrap_or(0),
         neighbour: as_path.neighbour(),
     };
-    let communities = data.community.iter().map(|[asn, value]| format!("{asn}:{value}")).collect();
+    let communities = data.community.unwrap_or_default();
+    let communities = communities.iter().map(|[asn, value]| format!("{asn}:{value}")).collect();
     let details = Some(Arc::new(Details { as_path, communities }));
     let prefix = |text: &String| text.parse::<IpPrefix>().map_err(|error| error.to_string());
     let mut events = Vec::new();
-    for text in &data.withdrawals {
+    for text in data.withdrawals.iter().flatten() {
         events.push(event(What::Withdraw { prefix: prefix(text)?, path_id: None }));
     }
-    for Announcement { next_hop, prefixes } in &data.announcements {
+    for Announcement { next_hop, prefixes } in data.announcements.iter().flatten() {
         // An IPv6 next hop may have its link-local address after it.
         let first = next_hop.split(',').next().unwrap_or_default();
         let next_hop = first.parse().map_err(|_| format!("{} is no next hop", quoted(first)))?;
@@ -146,16 +193,38 @@ mod tests {
         "announcements":[{"next_hop":"2001:db8::1,fe80::1","prefixes":["2001:db8:1::/48"]}],
         "withdrawals":["198.51.100.0/24"]}}"#;
 
+    fn events(text: &str, offset: u64) -> Result<Vec<Event>, String> {
+        match read(text, offset)? {
+            Message::Events(events) => Ok(events),
+            other => panic!("{other:?}"),
+        }
+    }
+
     #[test]
-    fn what_answers_a_subscription_is_passed_over() {
-        for line in [
-            r#"{"type":"ris_subscribe_ok","data":{"subscription":{"host":"rrc00"},"socketOptions":{}}}"#,
-            r#"{"type":"ris_error","data":{"message":"no"}}"#,
+    fn what_a_server_says_of_its_own_has_no_routes() {
+        let read = |text| read(text, 0).unwrap();
+        let confirmed =
+            r#"{"type":"ris_subscribe_ok","data":{"subscription":{"host":"rrc00"},"socketOptions":{}}}"#;
+        assert!(matches!(read(confirmed), Message::Subscribed(None)));
+        let confirmed = confirmed.replace("host", "type");
+        assert!(matches!(read(&confirmed), Message::Subscribed(Some(kind)) if kind == "rrc00"));
+        assert!(matches!(read(r#"{"type":"ris_subscribe_ok"}"#), Message::Subscribed(None)));
+        let failed = r#"{"type":"ris_error","data":{"message":"no\u001b[31m"}}"#;
+        assert!(matches!(read(failed), Message::Failed(why) if why == r#""no\u{1b}[31m""#));
+        for text in [
             r#"{"type":"ris_rrc_list","data":["rrc00"]}"#,
             r#"{"type":"pong","data":null}"#,
+            r#"{"type":"ris_message"}"#,
         ] {
-            assert!(events(line, 0).unwrap().is_empty(), "{line}");
+            assert!(matches!(read(text), Message::Other), "{text}");
         }
+    }
+
+    #[test]
+    fn what_is_null_is_not_there() {
+        let nulls = r#"{"type":"ris_message","data":{"timestamp":1.5,"peer":"2001:db8::1","peer_asn":"64500",
+            "type":"UPDATE","path":null,"community":null,"announcements":null,"withdrawals":["10.0.0.0/8"]}}"#;
+        assert!(matches!(events(nulls, 0).unwrap()[..], [Event { what: What::Withdraw { .. }, .. }]));
     }
 
     #[test]
@@ -173,13 +242,14 @@ mod tests {
     }
 
     #[test]
-    fn other_messages_have_no_routes_and_what_is_wrong_is_said() {
-        assert!(events(r#"{"type":"pong","data":null}"#, 0).unwrap().is_empty());
-        let state = MESSAGE.replace("\"UPDATE\"", "\"RIS_PEER_STATE\",\"state\":\"down\"");
-        assert!(matches!(
-            events(&state, 0).unwrap()[..],
-            [Event { what: What::State { from: 6, to: 1 }, .. }]
-        ));
+    fn sessions_have_states_and_what_is_wrong_is_said() {
+        for kind in ["RIS_PEER_STATE", "STATE"] {
+            let state = MESSAGE.replace("\"UPDATE\"", &format!("\"{kind}\",\"state\":\"down\""));
+            assert!(matches!(
+                events(&state, 0).unwrap()[..],
+                [Event { what: What::State { from: 6, to: 1 }, .. }]
+            ));
+        }
         assert!(events("{", 0).unwrap_err().starts_with("no message of RIS Live: "));
         let wrong = MESSAGE.replace("198.51.100.0/24", "198.51.100.1/24");
         assert_eq!(

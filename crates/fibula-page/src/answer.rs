@@ -2,7 +2,7 @@
 
 use crate::picture::family;
 use crate::query::{DIFF, LEGEND, Page, TILE};
-use crate::{Asked, By, Matches, Picture, Pictures, Query, Shown, Which, differences, prefix_of};
+use crate::{Asked, Beside, By, Matches, Picture, Pictures, Query, Shown, Which, differences, prefix_of};
 
 /// The rows of an answer about a table, unless a question wants less.
 const ROWS: usize = 1_000;
@@ -59,8 +59,9 @@ pub fn answer(tables: &[Shown], pictures: &Pictures, question: &str) -> Result<A
         "/v1/tables" => Ok(Answer::json(&tables.iter().map(Shown::about).collect())),
         "/v1/lookup" => {
             let query = of(&["addr", "table", "all"])?;
-            let mut matches =
-                Matches::new(prefix_of("addr", query.needed("addr")?)?, query.flag("all")?, true);
+            let addr = prefix_of("addr", query.needed("addr")?)?;
+            let beside = Beside::default();
+            let mut matches = Matches::new(addr, query.flag("all")?, true, &beside);
             match query.get("table") {
                 Some(_) => matches.add(named(&query, "table")?),
                 None => tables.iter().for_each(|shown| matches.add(shown)),

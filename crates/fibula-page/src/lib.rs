@@ -23,6 +23,7 @@
 #![deny(unsafe_code)]
 
 mod answer;
+mod beside;
 mod difference;
 mod figures;
 mod files;
@@ -35,6 +36,7 @@ mod routes;
 mod shown;
 
 pub use answer::{Answer, answer};
+pub use beside::Beside;
 pub use difference::{Difference, differences};
 pub use files::{CONTENT_SECURITY_POLICY, FILES, File};
 pub use lookup::Matches;

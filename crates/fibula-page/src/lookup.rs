@@ -1,24 +1,25 @@
 //! [`Matches`]: the answers for one address or prefix, of one table or several.
 
-use crate::{Shown, asked};
+use crate::{Beside, Shown, asked};
 use fibula::{IpPrefix, NextHop};
 use std::io::Write;
 
 /// Answers for one address or prefix, as one JSON array or a line each.
 #[derive(Debug)]
-pub struct Matches {
+pub struct Matches<'b> {
     out: Vec<u8>,
     asked: IpPrefix,
     all: bool,
     is_array: bool,
+    beside: &'b Beside,
 }
 
-impl Matches {
+impl<'b> Matches<'b> {
     /// Begins without an answer. With `all` there will be every route that covers what is asked,
-    /// longest first, and else the longest match.
+    /// longest first, and else the longest match. Each row has what is known `beside` its value.
     #[must_use]
-    pub fn new(asked: IpPrefix, all: bool, is_array: bool) -> Self {
-        Self { out: Vec::with_capacity(256), asked, all, is_array }
+    pub fn new(asked: IpPrefix, all: bool, is_array: bool, beside: &'b Beside) -> Self {
+        Self { out: Vec::with_capacity(256), asked, all, is_array, beside }
     }
 
     /// Adds what a table answers.
@@ -42,6 +43,7 @@ impl Matches {
         // Memory can always be written.
         let _ = write!(out, "{{\"address\":\"{asked}\",");
         shown.write_route(out, route);
+        self.beside.write(out, shown, route);
         let _ = write!(out, ",\"table\":\"{}\",\"generation\":{}}}", shown.name, shown.generation);
         if !self.is_array {
             out.push(b'\n');

@@ -83,7 +83,7 @@ fn has(info: &NextHopInfo, text: &str) -> bool {
 }
 
 /// Returns whether a field holds AS numbers, as `asn`, `origin_as` and `as_path` do.
-fn is_of_systems(name: &str) -> bool {
+pub(crate) fn is_of_systems(name: &str) -> bool {
     let name = name.to_lowercase();
     let mut words = name.split(|letter: char| !letter.is_ascii_alphanumeric());
     name.starts_with("autonomous_system_number")

@@ -103,6 +103,34 @@ def opened(browser: Browser, url: str, size: str = "desk", asked: str = "") -> I
     assert said == []
 
 
+def check_readable(page: Page) -> None:
+    """Nothing is wider than the screen, and axe finds nothing serious."""
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    found = Axe().run(page)
+    serious = [
+        fault
+        for fault in found.response["violations"]
+        if fault["impact"] in ("serious", "critical")
+    ]
+    assert serious == [], [
+        (fault["id"], [node["html"] for node in fault["nodes"]]) for fault in serious
+    ]
+
+
+def test_what_is_known_beside_a_route_is_shown(browser: Browser) -> None:
+    names, payloads = str(QUESTIONS / "as-names.txt"), str(QUESTIONS / "vrps.csv")
+    arguments = ("-t", str(QUESTIONS / "today.txt"), "--as-names", names, "--vrps", payloads)
+    with served(*arguments) as url, opened(browser, url, "telephone") as page:
+        page.fill("#query", "192.0.2.7")
+        found = "192.0.2.0/26 → 64666 AS64666 EXAMPLE-LAB, NL invalid-as"
+        expect(page.locator(".found")).to_have_text(found)
+        covers = page.locator("#answer table").first.locator("tbody tr")
+        expect(covers.nth(1)).to_contain_text("64500 AS64500 EXAMPLE-NET, BE valid")
+        PICTURES.mkdir(parents=True, exist_ok=True)
+        page.screenshot(path=PICTURES / "beside.png", full_page=True)
+        check_readable(page)
+
+
 def test_what_is_typed_is_answered(browser: Browser, service: str) -> None:
     with opened(browser, service) as page:
         page.fill("#query", "192.0.2.7")
@@ -316,17 +344,7 @@ def test_it_is_readable_in_both_themes_and_sizes(
         expect(page.locator("#answer table").first).to_be_visible()
         page.wait_for_timeout(500)
         page.screenshot(path=PICTURES / f"{size}-{theme}.png")
-        # Nothing is wider than the screen.
-        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-        found = Axe().run(page)
-        serious = [
-            fault
-            for fault in found.response["violations"]
-            if fault["impact"] in ("serious", "critical")
-        ]
-        assert serious == [], [
-            (fault["id"], [node["html"] for node in fault["nodes"]]) for fault in serious
-        ]
+        check_readable(page)
 
 
 def test_a_token_is_asked_for(browser: Browser, tmp_path: Path) -> None:

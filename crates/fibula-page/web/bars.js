@@ -22,6 +22,13 @@ export function bytes(count) {
 // Returns the text of a value, which is text or JSON.
 export const valueText = (value) => (typeof value === "string" ? value : JSON.stringify(value));
 
+// Returns the value of a route, with the names of its ASes and what RPKI says of its origin.
+export function routeValue(route) {
+  const names = Object.entries(route.as_names ?? {}).map(([number, name]) => element("span", { class: "name" }, `AS${number} ${name}`));
+  const states = [route.rov ?? []].flat().map((state) => element("span", { class: `rov ${state}` }, state));
+  return element("span", {}, valueText(route.next_hop), ...[...names, ...states].flatMap((said) => [" ", said]));
+}
+
 // Returns a table whose rows are lists of texts and elements.
 export function table(caption, heads, rows) {
   const numbers = (at) => rows[0]?.[at]?.className === "number";

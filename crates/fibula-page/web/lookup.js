@@ -1,7 +1,7 @@
 // The question: what is typed is answered at once, and the last question wins.
 
 import { ask } from "./ask.js";
-import { bar, code, element, number, table, valueText } from "./bars.js";
+import { bar, code, element, number, routeValue, table } from "./bars.js";
 import { allMeant, parsePrefix } from "./address.js";
 
 const SHOWN = 50;
@@ -30,11 +30,11 @@ async function one(name, text, signal) {
   if (first.prefix === null) {
     parts.push(element("p", { class: "found" }, `${first.address} has no route`));
   } else {
-    const found = element("p", { class: "found" }, element("span", { class: "code" }, first.prefix), " → ", valueText(first.next_hop));
+    const found = element("p", { class: "found" }, element("span", { class: "code" }, first.prefix), " → ", routeValue(first));
     parts.push(found);
     const lines = rows.map((row) => {
       const { length, bits } = parsePrefix(row.prefix);
-      return [code(row.prefix), bar(length / bits, 1), valueText(row.next_hop)];
+      return [code(row.prefix), bar(length / bits, 1), routeValue(row)];
     });
     parts.push(table("Routes that cover it, longest first", ["prefix", "bits that are free", "value"], lines));
   }
@@ -50,7 +50,7 @@ async function several(name, all, signal) {
   const rows = answers.map(({ value: [row] }) => [
     code(row.address),
     code(row.prefix ?? ""),
-    row.prefix === null ? element("span", { class: "faint" }, "no route") : valueText(row.next_hop),
+    row.prefix === null ? element("span", { class: "faint" }, "no route") : routeValue(row),
   ]);
   const caption = all.length > asked.length ? `The first ${asked.length} of ${number(all.length)}` : `${asked.length} answers`;
   return [table(caption, ["asked", "prefix", "value"], rows)];
@@ -64,7 +64,7 @@ async function listed(caption, name, parameters, signal) {
     const { value: routes, total } = await ask("json", "/v1/routes", name, page, signal);
     // A prefix is in itself, and was shown already.
     if (total === 0 || (total === 1 && routes[0]?.prefix === parameters["covered-by"])) return place.replaceChildren();
-    const rows = routes.map((route) => [code(route.prefix), valueText(route.next_hop)]);
+    const rows = routes.map((route) => [code(route.prefix), routeValue(route)]);
     const which = total > SHOWN ? `${number(offset + 1)} to ${number(offset + routes.length)} of ${number(total)}` : number(total);
     const made = [table(`${caption}: ${which}`, ["prefix", "value"], rows)];
     if (total > SHOWN) {

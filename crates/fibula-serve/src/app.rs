@@ -11,9 +11,10 @@ use crate::shares::Share;
 use crate::{Error, Settings};
 use axum::http::StatusCode;
 use fibula_access::{TlsAcceptor, Token, acceptor};
+use fibula_io::as_names::AsNames;
 use fibula_io::rov::Vrps;
 use fibula_io::table::{ReadOptions, read};
-use fibula_page::{Pictures, Query, plain_name, shortened};
+use fibula_page::{Beside, Pictures, Query, plain_name, shortened};
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::Path;
@@ -33,6 +34,7 @@ pub(crate) struct App {
     pub(crate) files: Vec<(String, Followed<Served>)>,
     pub(crate) feeds: Feeds,
     pub(crate) vrps: Option<Followed<Vrps>>,
+    pub(crate) names: Option<Followed<AsNames>>,
     pub(crate) token: Option<Followed<Token>>,
     pub(crate) tls: Option<Followed<TlsAcceptor>>,
     pub(crate) hosts: Hosts,
@@ -81,15 +83,22 @@ impl App {
             files.push((name.clone(), followed.map_err(Error::new)?));
         }
         let vrps = settings.vrps.clone();
-        let vrps = vrps.map(|path| Followed::open(path, rules, tell, |path, _| payloads(path)));
-        let others =
-            [(Source::Vrps, vrps.is_some()), (Source::Token, token.is_some()), (Source::Tls, tls.is_some())];
+        let vrps = vrps.map(|path| Followed::open(path, rules.clone(), tell, |path, _| payloads(path)));
+        let names = settings.as_names.clone();
+        let names = names.map(|path| Followed::open(path, rules, tell, |path, _| as_names(path)));
+        let others = [
+            (Source::Vrps, vrps.is_some()),
+            (Source::Names, names.is_some()),
+            (Source::Token, token.is_some()),
+            (Source::Tls, tls.is_some()),
+        ];
         let others = others.into_iter().filter_map(|(source, is_there)| is_there.then_some(source));
         let sources: Vec<Source> = (0..files.len()).map(Source::Table).chain(others).collect();
         let (wake, woken): (Vec<_>, Vec<_>) = sources.iter().map(|_| sync_channel(1)).unzip();
         let is_open = address.ip().to_canonical().is_loopback() && token.is_none();
         let app = Arc::new(Self {
             vrps: vrps.transpose().map_err(Error::new)?,
+            names: names.transpose().map_err(Error::new)?,
             files,
             feeds: Feeds::default(),
             token,
@@ -147,6 +156,7 @@ impl App {
                         }
                     }
                     Source::Vrps => drop(app.vrps.as_ref().map(|vrps| vrps.follow(asked, tell))),
+                    Source::Names => drop(app.names.as_ref().map(|names| names.follow(asked, tell))),
                     Source::Token => drop(app.token.as_ref().map(|token| token.follow(asked, tell))),
                     Source::Tls => drop(app.tls.as_ref().map(|tls| tls.follow(asked, tell))),
                 }
@@ -220,12 +230,26 @@ impl App {
         Ok(vrps.get())
     }
 
+    /// Returns what is said of routes beside their values, and of which generations of the files. A
+    /// file that has held nothing so far says nothing.
+    pub(crate) fn beside(&self) -> (Beside, [u64; 2]) {
+        fn of<T>(file: Option<&Followed<T>>) -> (Option<Arc<T>>, u64) {
+            // What is newer than its generation is only asked for once more.
+            let generation = file.map_or(0, Followed::generation);
+            (file.filter(|file| !file.is_unread()).map(Followed::get), generation)
+        }
+        let (names, of_names) = of(self.names.as_ref());
+        let (vrps, of_vrps) = of(self.vrps.as_ref());
+        (Beside { names, vrps }, [of_names, of_vrps])
+    }
+
     /// Returns why tables are older than their files, or not fed any more, by name. Those of other
     /// files are options, which no table can have.
     pub(crate) fn failures(&self) -> BTreeMap<String, Failure> {
         let mut all = self.feeds.failures();
         all.extend(self.files.iter().filter_map(|(name, file)| Some((name.clone(), file.failure()?))));
         all.extend(self.vrps.iter().filter_map(|vrps| Some((VRPS.to_owned(), vrps.failure()?))));
+        all.extend(self.names.iter().filter_map(|names| Some((AS_NAMES.to_owned(), names.failure()?))));
         all.extend(self.token.iter().filter_map(|token| Some((TOKEN.to_owned(), token.failure()?))));
         all.extend(self.tls.iter().filter_map(|tls| Some((TLS.to_owned(), tls.failure()?))));
         all
@@ -234,6 +258,7 @@ impl App {
 
 /// What other files are called beside the names of tables.
 const VRPS: &str = "--vrps";
+const AS_NAMES: &str = "--as-names";
 const TOKEN: &str = "--token-file";
 const TLS: &str = "--tls-cert";
 
@@ -243,6 +268,7 @@ enum Source {
     /// That of a table, by its index.
     Table(usize),
     Vrps,
+    Names,
     Token,
     Tls,
 }
@@ -287,4 +313,12 @@ fn payloads(path: &Path) -> Result<(Vrps, Counts), String> {
     let (vrps, loaded) = Vrps::read(&source, &options).map_err(|error| error.to_string())?;
     let kept = usize::try_from(loaded.report.kept).unwrap_or(usize::MAX);
     Ok((vrps, vec![("prefixes with RPKI payloads", kept)]))
+}
+
+/// Reads the names of ASes.
+fn as_names(path: &Path) -> Result<(AsNames, Counts), String> {
+    let names =
+        AsNames::read(&fibula_io::Source::File(path.to_owned())).map_err(|error| error.to_string())?;
+    let count = names.len();
+    Ok((names, vec![("names of ASes", count)]))
 }

@@ -36,6 +36,8 @@ pub(crate) struct Feeds {
     tables: RwLock<BTreeMap<String, Arc<Fed>>>,
     /// Why feeds have ended, by the name of what they fed.
     failures: Mutex<BTreeMap<String, Failure>>,
+    /// The messages that could not be read, by the name of what they would have fed.
+    bad: Mutex<BTreeMap<String, u64>>,
 }
 
 /// A table that is fed.
@@ -164,6 +166,19 @@ impl Feeds {
     /// Returns the feeds that have ended by an error.
     pub(crate) fn failures(&self) -> BTreeMap<String, Failure> {
         self.failures.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Counts a message that could not be read. Returns how many there were.
+    pub(crate) fn bad(&self, name: &str) -> u64 {
+        let mut bad = self.bad.lock().unwrap_or_else(PoisonError::into_inner);
+        let count = bad.entry(name.to_owned()).or_default();
+        *count += 1;
+        *count
+    }
+
+    /// Returns the numbers of messages that could not be read.
+    pub(crate) fn all_bad(&self) -> BTreeMap<String, u64> {
+        self.bad.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Publishes what is pending in all tables.

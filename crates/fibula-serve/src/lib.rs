@@ -69,6 +69,8 @@ pub struct Settings {
     pub options: ReadOptions,
     /// RPKI payloads, as rpki-client and Routinator write them.
     pub vrps: Option<PathBuf>,
+    /// Names of ASes, as RIPE's `asn.txt` and the CSV of bgp.tools have them.
+    pub as_names: Option<PathBuf>,
     /// The socket of a router on this machine, whose status is shown.
     pub router: Option<PathBuf>,
     /// How often the files are looked at.
@@ -101,6 +103,7 @@ impl Settings {
             tables,
             options: ReadOptions::default(),
             vrps: None,
+            as_names: None,
             router: None,
             poll: Duration::from_secs(1),
             shrink: 50,
@@ -262,6 +265,13 @@ impl Handle {
     /// [`fail`](Self::fail).
     pub fn recover(&self, table: &str) {
         self.app.feeds.recover(&plain_name(table));
+    }
+
+    /// Counts a message of a feed that could not be read, which `/v1/tables` and `/metrics` tell.
+    /// Returns how many there were.
+    #[must_use]
+    pub fn bad(&self, table: &str) -> u64 {
+        self.app.feeds.bad(&plain_name(table))
     }
 
     /// Forgets a table of a feed.

@@ -13,7 +13,7 @@ use axum::extract::State;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Uri};
 use axum::response::Response;
 use fibula::{IpPrefix, NextHop};
-use fibula_page::{DIFF, Difference, Page, Query, Which, differences};
+use fibula_page::{Beside, DIFF, Difference, Page, Query, Which, differences};
 use std::sync::Arc;
 
 /// Says that there are more rows than the answer has.
@@ -26,6 +26,7 @@ pub(crate) const TOTAL: HeaderName = HeaderName::from_static("fibula-total");
 struct Routes {
     served: Arc<Served>,
     which: Which,
+    beside: Beside,
 }
 
 impl Listing for Routes {
@@ -38,6 +39,7 @@ impl Listing for Routes {
     fn write(&self, route: Self::Row, out: &mut Vec<u8>) {
         out.push(b'{');
         self.served.write_route(out, Some(route));
+        self.beside.write(out, &self.served, Some(route));
         out.push(b'}');
     }
 }
@@ -70,8 +72,9 @@ pub(crate) async fn routes(
     let query = Query::of(uri.query(), Which::KNOWN)?;
     let served = app.table(&query, "table")?;
     let tables = [Arc::clone(&served)];
-    let listing = Routes { served, which: Which::asked(&query)? };
-    answer(&app, &share, listing, &tables, &query, &headers).await
+    let (beside, generations) = app.beside();
+    let listing = Routes { served, which: Which::asked(&query)?, beside };
+    answer(&app, &share, listing, (&tables, &generations), &query, &headers).await
 }
 
 /// Answers `/v1/diff`.
@@ -84,15 +87,15 @@ pub(crate) async fn diff(
     let query = Query::of(uri.query(), DIFF)?;
     let [from, to] = [app.named(query.needed("from")?)?, app.named(query.needed("to")?)?];
     let tables = [Arc::clone(&from), Arc::clone(&to)];
-    answer(&app, &share, Differences { from, to }, &tables, &query, &headers).await
+    answer(&app, &share, Differences { from, to }, (&tables, &[]), &query, &headers).await
 }
 
-/// Answers with rows about some tables, as many as are asked for.
+/// Answers with rows about some tables and what is beside them, as many as are asked for.
 async fn answer(
     app: &Arc<App>,
     share: &Arc<Share>,
     listing: impl Listing,
-    tables: &[Arc<Served>],
+    (tables, beside): (&[Arc<Served>], &[u64]),
     query: &Query<'_>,
     headers: &HeaderMap,
 ) -> Result<Response, Refusal> {
@@ -103,7 +106,7 @@ async fn answer(
     if limit > most {
         return Err(Refusal::bad(format_args!("limit: {limit} is more than the {most} rows of an answer")));
     }
-    let tag = Tag::of(tables, media.name());
+    let tag = Tag::of(tables, beside, media.name());
     if let Some(unchanged) = tag.unchanged(headers) {
         return Ok(unchanged);
     }

@@ -36,6 +36,8 @@ fn about(app: &App, served: &Served, failure: Option<&Failure>) -> Value {
         last_good(served, failure).map(|time| format_rfc3339_seconds(time).to_string()).into();
     let file = app.files.iter().find(|(name, _)| *name == served.name);
     about["routes_before"] = file.and_then(|(_, file)| file.before()).map(|before| routes(&before)).into();
+    about["bad_messages"] =
+        served.is_fed().then(|| app.feeds.all_bad().get(&served.name).copied().unwrap_or(0)).into();
     about["error"] = failure.map(|failure| failure.what.clone()).into();
     about["error_since"] = failure.map(|failure| format_rfc3339_seconds(failure.since).to_string()).into();
     about

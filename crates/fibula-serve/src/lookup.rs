@@ -24,13 +24,14 @@ pub(crate) async fn lookup(
     let query = Query::of(uri.query(), PARAMETERS)?;
     let media = Media::accepted(&headers, &[Media::Json, Media::Ndjson], Media::Json)?;
     let addr = prefix_of("addr", query.needed("addr")?)?;
-    let mut matches = Matches::new(addr, query.flag("all")?, media == Media::Json);
+    let (beside, generations) = app.beside();
+    let mut matches = Matches::new(addr, query.flag("all")?, media == Media::Json, &beside);
     let tables = match query.get("table") {
         Some(name) => vec![app.named(name)?],
         None => app.answering()?,
     };
     app.metrics.lookups.inc_by(1);
-    let tag = Tag::of(&tables, media.name());
+    let tag = Tag::of(&tables, &generations, media.name());
     if let Some(unchanged) = tag.unchanged(&headers) {
         return Ok(unchanged);
     }

@@ -142,6 +142,11 @@ fn registry(app: &App) -> Registry {
     for (name, file) in &app.files {
         failures.get_or_create(&[("table", name.clone())]).inc_by(file.failures());
     }
+    let bad = PerTable::<Counter>::default();
+    for (name, count) in app.feeds.all_bad() {
+        bad.get_or_create(&[("table", name)]).inc_by(count);
+    }
+    registry.register("bad_messages", "Messages of a table's feed that could not be read", bad);
     registry.register("routes", "Routes of a table", routes);
     registry.register("generation", "Times that a table was read or changed", generations);
     registry.register(

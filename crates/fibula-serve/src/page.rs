@@ -44,7 +44,7 @@ pub(crate) fn files<S: Clone + Send + Sync + 'static>(router: Router<S>) -> Rout
 
 /// Answers with a file, unless the browser has it already.
 fn kept(headers: &HeaderMap, body: impl Into<Body>, media: &'static str) -> Response {
-    let tag = Tag::of(&[], media);
+    let tag = Tag::of(&[], &[], media);
     let response = tag.unchanged(headers).unwrap_or_else(|| tag.tagged(respond(body, media)));
     guarded(response)
 }
@@ -103,7 +103,7 @@ async fn drawn(
         [shown].into_iter().chain(before).collect::<Vec<_>>()
     };
     // A map of a table that changes may be some seconds older than the table.
-    let tag = tables.iter().all(|served| !served.is_fed()).then(|| Tag::of(&tables, media));
+    let tag = tables.iter().all(|served| !served.is_fed()).then(|| Tag::of(&tables, &[], media));
     if let Some(unchanged) = tag.as_ref().and_then(|tag| tag.unchanged(headers)) {
         return Ok(unchanged);
     }
@@ -130,7 +130,7 @@ pub(crate) async fn figures(
     headers: HeaderMap,
 ) -> Result<Response, Refusal> {
     let tables = [app.table(&Query::of(uri.query(), FIGURES)?, "table")?];
-    let tag = Tag::of(&tables, "json");
+    let tag = Tag::of(&tables, &[], "json");
     if let Some(unchanged) = tag.unchanged(&headers) {
         return Ok(unchanged);
     }

@@ -18,12 +18,16 @@ static START: LazyLock<u128> =
 pub(crate) struct Tag(String);
 
 impl Tag {
-    /// Returns that of an answer from some tables, in a format.
-    pub(crate) fn of(tables: &[Arc<Served>], format: &str) -> Self {
+    /// Returns that of an answer from some tables and the generations of what is beside them, in a
+    /// format.
+    pub(crate) fn of(tables: &[Arc<Served>], beside: &[u64], format: &str) -> Self {
         let mut text = format!("W/\"{:x}", *START);
         for served in tables {
             // Text can always be written.
             let _ = write!(text, "-{:x}", served.id());
+        }
+        for generation in beside {
+            let _ = write!(text, "-{generation:x}");
         }
         // One URL has several formats.
         let _ = write!(text, "-{}\"", format.rsplit('/').next().unwrap_or_default());

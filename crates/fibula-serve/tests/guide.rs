@@ -14,13 +14,14 @@ fn the_guide_prints_what_it_says() {
     // What the examples do to files they do to copies.
     let folder = tempfile::tempdir().unwrap();
     let file = |name: &str| folder.path().join(name);
-    for name in ["today.txt", "yesterday.txt", "vrps.csv"] {
+    for name in ["today.txt", "yesterday.txt", "vrps.csv", "as-names.txt"] {
         std::fs::copy(docs.join("questions.in").join(name), file(name)).unwrap();
     }
     std::fs::write(file("tomorrow.txt"), "").unwrap();
     let service = |names: &[&str]| {
         let tables = names.iter().map(|&name| (name.to_owned(), file(&format!("{name}.txt"))));
-        start(Settings { vrps: Some(file("vrps.csv")), ..Settings::new(tables.collect()) })
+        let (vrps, as_names) = (Some(file("vrps.csv")), Some(file("as-names.txt")));
+        start(Settings { vrps, as_names, ..Settings::new(tables.collect()) })
     };
     if Command::new("curl").arg("--version").output().is_err() {
         eprintln!("skipped: there is no curl");
@@ -47,5 +48,9 @@ fn the_guide_prints_what_it_says() {
     }
     assert_eq!(count, page.matches(" curl -s").count());
     // The line that starts it names the tables of the examples.
-    assert!(page.contains("fibula serve -t today=today.txt -t yesterday=yesterday.txt --vrps vrps.csv"));
+    assert!(
+        page.contains(
+            "-t today=today.txt -t yesterday=yesterday.txt --vrps vrps.csv --as-names as-names.txt"
+        )
+    );
 }

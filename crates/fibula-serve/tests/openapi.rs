@@ -12,8 +12,14 @@ const TABLE: &str = "prefix,origin_as,peer\n10.0.0.0/8,64500,192.0.2.1\n2001:db8
 
 fn service() -> (Tables, Service) {
     let vrps = "ASN,IP Prefix,Max Length\nAS64500,10.0.0.0/8,8\n";
-    let tables = Tables::of(&[("rib", TABLE), ("as", "10.0.0.0/8 1\n10.1.0.0/16 2\n"), ("vrps.csv", vrps)]);
-    let settings = Settings { vrps: Some(tables.path("vrps.csv")), ..tables.settings(&["rib", "as"]) };
+    let tables = Tables::of(&[
+        ("rib", TABLE),
+        ("as", "10.0.0.0/8 1\n10.1.0.0/16 2\n"),
+        ("vrps.csv", vrps),
+        ("names", "64500 A\n"),
+    ]);
+    let (vrps, as_names) = (Some(tables.path("vrps.csv")), Some(tables.path("names")));
+    let settings = Settings { vrps, as_names, ..tables.settings(&["rib", "as"]) };
     let service = start(settings);
     (tables, service)
 }

@@ -1,6 +1,7 @@
-//! What tells of changes while a command runs: a file or a pipe, routers that speak BMP, zebra or
-//! the kernel.
+//! What tells of changes while a command runs: a file or a pipe, routers that speak BMP, a server
+//! of RIS Live, zebra or the kernel.
 
+pub(crate) mod ris_live;
 pub(crate) mod routes;
 
 use crate::exit::{Verdict, tell};
@@ -12,7 +13,9 @@ use fibula_io::blocks::{Block, Blocks};
 use fibula_io::follow::Excess;
 use fibula_io::mrt::bmp::{Policy, SESSIONS_MAX, Station, Told, View, Vrf};
 use fibula_io::mrt::{Event, Events, looks_like};
-use fibula_io::{Damage, Kind, Source, ris_live};
+use fibula_io::ris_live::{Message, read};
+use fibula_io::{Damage, Kind, Source};
+use ris_live::Subscription;
 use routes::Origin;
 use std::collections::{HashSet, VecDeque};
 use std::io::Read;
@@ -86,12 +89,15 @@ pub(crate) enum Feed {
     Input(String),
     /// Routers that connect to this address and speak BMP.
     Bmp(String),
+    /// What a server of RIS Live sends, which only the service follows: it connects again.
+    RisLive(Subscription),
     /// The routes that zebra or the kernel has, which only the service follows.
     Routes(Origin),
 }
 
-/// Why routes cannot be followed by another command.
-pub(crate) const SERVED: &str = "zebra and the kernel are followed by `fibula serve` alone";
+/// Why this cannot be followed by another command.
+pub(crate) const SERVED: &str =
+    "servers of RIS Live, zebra and the kernel are followed by `fibula serve` alone";
 
 impl FromStr for Feed {
     type Err = String;
@@ -99,6 +105,9 @@ impl FromStr for Feed {
     fn from_str(text: &str) -> Result<Self, String> {
         if let Some(address) = text.strip_prefix("bmp:") {
             return Ok(Self::Bmp(address.to_owned()));
+        }
+        if let Some(text) = text.strip_prefix("ris-live:") {
+            return Ok(Self::RisLive(Subscription::parse(text).map_err(|what| format!("ris-live: {what}"))?));
         }
         Ok(Origin::parse(text)?.map_or_else(|| Self::Input(text.to_owned()), Self::Routes))
     }
@@ -108,7 +117,7 @@ impl Feed {
     /// Follows it to its end; routers until the process is ended.
     ///
     /// # Errors
-    /// If it cannot be read, or tells routes: [`routes::follow`] follows those.
+    /// If it cannot be read, or [`ris_live::follow`] or [`routes::follow`] follows it.
     pub(crate) fn follow(
         &self,
         reading: &Reading,
@@ -119,7 +128,7 @@ impl Feed {
         match self {
             Self::Input(path) => input(&Source::from(path.as_str()), reading, listener),
             Self::Bmp(address) => station(address, policy.of(reading)?, routers, listener),
-            Self::Routes(_) => bail!(SERVED),
+            Self::RisLive(_) | Self::Routes(_) => bail!(SERVED),
         }
     }
 }
@@ -274,8 +283,9 @@ fn each_message(
             if line.trim_ascii().is_empty() {
                 continue;
             }
-            match ris_live::events(&String::from_utf8_lossy(line), number) {
-                Ok(events) => events.into_iter().try_for_each(|event| take(Ok(event)))?,
+            match read(&String::from_utf8_lossy(line), number) {
+                Ok(Message::Events(events)) => events.into_iter().try_for_each(|event| take(Ok(event)))?,
+                Ok(_) => {}
                 Err(what) => take(Err(Damage { place: fibula_io::Place::Line(number), what }))?,
             }
         }

@@ -10,9 +10,10 @@ pub use routers::router_text;
 use crate::address::{Embedded, clean, parse};
 use crate::follow::Followed;
 use crate::mrt::bmp::{Policy, Session};
+use crate::ris_live::{self, Message};
 use crate::rov::Vrps;
 use crate::scan;
-use crate::{Budget, mrt, ris_live, table, update};
+use crate::{Budget, mrt, table, update};
 use fibula::snapshot::Snapshot;
 use fibula::{IpPrefix, NextHop, NextHops, Prefix};
 use std::collections::HashMap;
@@ -93,8 +94,9 @@ pub fn bmp(bytes: &[u8]) {
 /// Reads messages of RIS Live, one a line.
 pub fn ris_live(bytes: &[u8]) {
     for line in String::from_utf8_lossy(bytes).lines() {
-        match ris_live::events(line, 1) {
-            Ok(events) => assert!(events.len() <= line.len()),
+        match ris_live::read(line, 1) {
+            Ok(Message::Events(events)) => assert!(events.len() <= line.len()),
+            Ok(_) => {}
             Err(what) => assert!(!what.contains('\n'), "{what}"),
         }
     }

@@ -342,7 +342,7 @@ pub(super) fn range_of(text: &[u8]) -> Option<(IpAddr, IpAddr)> {
 }
 
 /// Returns the fields of a line, unquoted. Fields between tabs have no quotes.
-pub(super) fn fields(line: &[u8], delimiter: u8) -> Result<Vec<Cow<'_, [u8]>>, String> {
+pub(crate) fn fields(line: &[u8], delimiter: u8) -> Result<Vec<Cow<'_, [u8]>>, String> {
     let mut fields = Vec::new();
     let mut rest = line;
     loop {

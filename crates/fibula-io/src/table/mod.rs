@@ -63,6 +63,7 @@ pub use crate::beside::write_beside;
 pub use crate::mrt::AddPath;
 pub use at::read_at;
 pub use columns::Columns;
+pub(crate) use columns::fields;
 pub use fields::json_of;
 pub use hops::value_of;
 pub(crate) use hops::{all_next_hops, list_of_origins, route_fields};

@@ -3,7 +3,7 @@
 use super::Arguments;
 use crate::exit::{Verdict, tell};
 use crate::feed::routes::{self, Origin};
-use crate::feed::{Feed, Listener, PolicyName, Routers};
+use crate::feed::{Feed, Listener, PolicyName, Routers, ris_live};
 use crate::reading::Reading;
 use anyhow::{Context, anyhow, bail, ensure};
 use fibula::{IpPrefix, NextHopInfo};
@@ -49,6 +49,7 @@ pub(super) fn run(arguments: Arguments) -> anyhow::Result<Verdict> {
     let settings = Settings {
         options: reading.options(Value::NextHop, None)?,
         vrps,
+        as_names: arguments.as_names,
         router,
         poll,
         shrink: arguments.shrink,
@@ -103,24 +104,33 @@ pub(super) fn run(arguments: Arguments) -> anyhow::Result<Verdict> {
 /// The least and the most time until a feed that has ended is opened again.
 const PAUSES: (Duration, Duration) = (Duration::from_secs(1), Duration::from_mins(1));
 
-/// Follows a feed. A pipe that has ended is opened again, ever later unless it has told something.
+/// Follows a feed. A pipe or a connection that has ended is opened again, ever later unless it has
+/// told something.
 fn follow_again(feed: &Feed, reading: &Reading, policy: PolicyName, routers: &Routers, mut fed: Arc<Fed>) {
     let is_pipe = matches!(feed, Feed::Input(path) if path != "-" && !Path::new(path).is_file());
     // Of a file all has come at its end, of standard input more would have.
     let is_whole =
         matches!(feed, Feed::Input(path) if !is_pipe && (path != "-" || Path::new("/dev/stdin").is_file()));
+    let is_opened_again = is_pipe || matches!(feed, Feed::RisLive(_));
     if is_whole {
         fed.handle.load(&fed.name, "the file has not been read to its end");
+    } else if matches!(feed, Feed::RisLive(_)) {
+        fed.handle.load(&fed.name, "the server has not confirmed the subscription");
     }
     let (least, most) = PAUSES;
     let mut pause = least;
     loop {
         let before = fed.known().events;
-        let followed = feed.follow(reading, policy, routers, &mut fed);
+        let followed = match feed {
+            Feed::RisLive(subscription) => {
+                ris_live::follow(subscription, &mut fed).map(|never| match never {})
+            }
+            feed => feed.follow(reading, policy, routers, &mut fed),
+        };
         if fed.known().events > before {
             pause = least;
         }
-        let again = is_pipe.then_some(pause);
+        let again = is_opened_again.then_some(pause);
         if is_whole && followed.is_ok() {
             fed.handle.recover(&fed.name);
             return tell(format_args!("{}: the feed has ended", fed.name));
@@ -213,17 +223,28 @@ impl Fed {
 
     /// Drops what has been stale for longer than `most`.
     fn expire(&self, most: Duration) {
-        let Known { followed, stale, .. } = &mut *self.known();
+        let Known { followed, stale, is_ended, .. } = &mut *self.known();
         let overdue = stale.extract_if(|_, since| since.elapsed() > most);
         for (table, _) in overdue {
             let before = followed.len(&table);
-            followed.expire(&table, |prefix, value| self.handle.change(&table, prefix, value));
+            let mut changes = Vec::new();
+            followed.expire(&table, |prefix, value| changes.push((prefix, value.cloned())));
             let (left, most) = (followed.len(&table), format_duration(most));
             tell(format_args!("{table}: {} prefixes were stale for {most} and are dropped", before - left));
             if left == 0 {
-                self.handle.forget(&table);
                 followed.forget(&table);
-            } else {
+            }
+            let is_away = *is_ended && table == self.name;
+            if left == 0 && !is_away {
+                // At once: routers wait meanwhile.
+                self.handle.forget(&table);
+                continue;
+            }
+            for (prefix, value) in changes {
+                self.handle.change(&table, prefix, value.as_ref());
+            }
+            // What a feed that is away has now is not known.
+            if !is_away {
                 self.handle.recover(&table);
             }
         }
@@ -268,7 +289,7 @@ impl Listener for Arc<Fed> {
         let table = router.unwrap_or(&self.name);
         let mut known = self.known();
         known.events += 1;
-        let was_stale = known.followed.is_stale(table) || std::mem::take(&mut known.is_ended);
+        let was_stale = std::mem::take(&mut known.is_ended) || known.followed.is_stale(table);
         let change = |prefix, value: Option<&_>| self.handle.change(table, prefix, value);
         let played = known.followed.play(table, event, change);
         let is_loaded = known.is_loaded(table, event);
@@ -302,6 +323,29 @@ impl Listener for Arc<Fed> {
         known.stale.remove(router);
         self.handle.forget(router);
         known.followed.forget(router)
+    }
+}
+
+impl ris_live::Listener for Arc<Fed> {
+    fn subscribed(&mut self) {
+        let mut known = self.known();
+        let name = &self.name;
+        known.is_ended = false;
+        tell(format_args!("{name}: the server has confirmed the subscription"));
+        if known.followed.is_stale(name) {
+            let what = "what was told before the connection was lost, and not again since, may be gone";
+            self.handle.fail(name, what);
+        } else {
+            self.handle.recover(name);
+        }
+    }
+
+    fn bad(&mut self, what: &str) {
+        let count = self.handle.bad(&self.name);
+        // A server that only sends such messages does not fill the log.
+        if count.is_power_of_two() {
+            tell(format_args!("{}: {what} (passed over, {count} so far)", self.name));
+        }
     }
 }
 

@@ -39,10 +39,11 @@ pub(crate) struct Arguments {
     )]
     tables: Vec<(String, PathBuf)>,
     /// A table that changes meanwhile: a file or a pipe of MRT or RIS Live messages, `-` for
-    /// standard input; `bmp:ADDRESS`, where routers connect, each of which has a table called by
-    /// its address; `fpm:ADDRESS`, where FRR's zebra connects; `netlink` or `netlink:TABLE`, the
-    /// kernel's routes. The last two have a table for each routing table: `main`, and `main-ID`.
-    /// May be given several times
+    /// standard input; `ris-live:URL`, a server of RIS Live, RIPE's if the URL is missing or only
+    /// its filters, as in `ris-live:?prefix=192.0.2.0/24`; `bmp:ADDRESS`, where routers connect,
+    /// each of which has a table called by its address; `fpm:ADDRESS`, where FRR's zebra connects;
+    /// `netlink` or `netlink:TABLE`, the kernel's routes. The last two have a table for each
+    /// routing table: `main`, and `main-ID`. May be given several times
     #[arg(long, value_name = "[NAME=]FEED", value_parser = named_feed)]
     follow: Vec<(String, Feed)>,
     /// Which routes of a router: those that it has chosen, that its peers send, what its policy
@@ -54,9 +55,14 @@ pub(crate) struct Arguments {
     /// Listen at this address; anyone who can connect to it may ask, unless there is a token
     #[arg(long, default_value = "127.0.0.1:8080", value_name = "ADDR:PORT")]
     listen: SocketAddr,
-    /// Validated ROA payloads, as rpki-client and Routinator write them: for /v1/rov
+    /// Validated ROA payloads, as rpki-client and Routinator write them: for /v1/rov, and for what
+    /// RPKI says of each route
     #[arg(long, value_name = "FILE")]
     vrps: Option<PathBuf>,
+    /// Names of ASes, which are told beside their numbers: RIPE's asn.txt, the CSV of bgp.tools, or
+    /// other text of numbers and names
+    #[arg(long, value_name = "FILE")]
+    as_names: Option<PathBuf>,
     /// The socket of a router on this machine (`fibula router`), whose status /v1/router answers
     #[arg(long, value_name = "SOCKET")]
     router: Option<PathBuf>,
@@ -133,15 +139,16 @@ fn named(text: &str) -> Result<(String, PathBuf), String> {
 }
 
 /// Reads what is followed, and the name of its table. Without a name it is the file's, `live` for
-/// standard input, and that of the routing table.
+/// standard input, `ris-live`, and that of the routing table.
 fn named_feed(text: &str) -> Result<(String, Feed), String> {
     match text.parse()? {
         Feed::Routes(origin) => Ok((origin.name(), Feed::Routes(origin))),
-        feed if text == "-" || matches!(feed, Feed::Bmp(_)) => Ok(("live".into(), feed)),
-        Feed::Input(_) | Feed::Bmp(_) => {
+        feed @ Feed::RisLive(_) => Ok(("ris-live".into(), feed)),
+        Feed::Input(_) if text != "-" => {
             let (name, path) = named(text)?;
             Ok((name, path.to_string_lossy().parse()?))
         }
+        feed @ (Feed::Input(_) | Feed::Bmp(_)) => Ok(("live".into(), feed)),
     }
 }
 
