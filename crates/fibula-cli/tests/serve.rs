@@ -315,7 +315,7 @@ fn there_are_no_more_connections_than_files_may_be_open() {
 
 #[test]
 fn a_router_is_charged_for_its_own_routes_and_only_some_may_connect() {
-    let arguments = ["--follow", "bmp:127.0.0.1:0", "--max-memory", "16M", "--bmp-share", "60%"];
+    let arguments = ["--follow", "bmp:127.0.0.1:0", "--max-memory", "16M", "--bmp-share", "4%"];
     let mut service = Service::start(&[&arguments[..], &["--bmp-allow", "127.0.0.0/30,::1"]].concat());
     let mut told = String::new();
     let mut next = |service: &mut Service| {
