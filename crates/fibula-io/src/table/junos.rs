@@ -135,8 +135,8 @@ impl Reading {
         self.read(sink, place, words).into()
     }
 
-    /// Reads a line of columns. A long prefix has its next hop on the next line, and the mark of the
-    /// active route is on either.
+    /// Reads a line of columns. A long prefix has its next hop on the next line, and the mark of
+    /// the active route is on either.
     fn of_neighbor(&mut self, sink: &mut Sink<'_>, place: Place, mut words: Words<'_>) -> Result<(), String> {
         let is_marked = words.phrase("*").is_some();
         if let Some(prefix) = words::prefix(&mut words, |_| None, sink.options.mask_host_bits) {

@@ -14,8 +14,8 @@ use zerocopy::{FromBytes, Immutable, IntoBytes};
 /// loaded and stored integer by integer, so a writer fills a record before readers can find it.
 ///
 /// # Safety
-/// `Atomic` has the size and the bits of `Plain`, and at least its alignment. Every value of `Plain`
-/// is a value of `Atomic`, and the reverse. [`Words`] uses one allocation as either.
+/// `Atomic` has the size and the bits of `Plain`, and at least its alignment. Every value of
+/// `Plain` is a value of `Atomic`, and the reverse. [`Words`] uses one allocation as either.
 pub unsafe trait Shareable: Copy + fmt::Debug + Send + Sync + 'static {
     /// The integers that it consists of, in their order in memory.
     type Plain: Copy + FromBytes + IntoBytes + Immutable + fmt::Debug + Send + Sync + 'static;
