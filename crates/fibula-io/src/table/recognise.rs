@@ -46,6 +46,21 @@ const NO_TABLES: [(&[u8], &str); 12] = [
     (b"bgp summary information for ", "the sessions of BGP (show bgp summary), no table"),
 ];
 
+/// Returns what a text of a router is that is no table.
+fn no_table(text: &[u8]) -> Option<&'static str> {
+    let is_static = |line: &[u8]| {
+        let address = line.strip_prefix(b"ip route ").and_then(|rest| rest.split(|c| *c == b' ').next());
+        address.is_some_and(|address| crate::address::parse(address).is_some())
+    };
+    lines(text).find_map(|(_, line)| {
+        let line = line.trim_ascii_start();
+        let is_begun =
+            |begin: &[u8]| line.get(..begin.len()).is_some_and(|start| start.eq_ignore_ascii_case(begin));
+        let known = NO_TABLES.iter().find(|(begin, _)| is_begun(begin)).map(|(_, what)| *what);
+        known.or(is_static(line).then_some("static routes of a configuration, no table"))
+    })
+}
+
 /// Kinds of archives that are not read, by their bytes at an offset.
 const ARCHIVES: [(usize, &[u8], &str); 3] =
     [(257, b"ustar", "a tar archive"), (0, b"7z\xBC\xAF", "a 7z archive"), (0, b"%PDF-", "a PDF document")];
@@ -98,7 +113,11 @@ pub(super) fn recognised(head: &[u8], options: &ReadOptions) -> Result<Recognise
             None if options.columns.are_named() => {
                 Ok(if *first_byte == b'{' { Format::Ndjson } else { Format::JsonRows }.into())
             }
-            None => of_router(text).map_or_else(|| Err(what()), |(found, _)| Ok(found)),
+            None => match (no_table(text), of_router(text)) {
+                (Some(what), _) => Err(format!("this is {what}")),
+                (None, Some((found, _))) => Ok(found),
+                (None, None) => Err(what()),
+            },
         };
     }
     let may_be_other = options.may_be_idle.contains(&Setting::ValueColumn);
@@ -111,11 +130,7 @@ pub(super) fn recognised(head: &[u8], options: &ReadOptions) -> Result<Recognise
     if csv::zeek(text).is_some() {
         return Ok(Format::Tsv.into());
     }
-    if let Some((_, what)) = NO_TABLES.iter().find(|(begin, _)| {
-        lines(text).any(|(_, line)| {
-            line.trim_ascii_start().to_ascii_lowercase().starts_with(&begin.to_ascii_lowercase())
-        })
-    }) {
+    if let Some(what) = no_table(text) {
         return Err(format!("this is {what}"));
     }
     let (router, list) = (of_router(text), of_list(text));
@@ -263,6 +278,12 @@ mod tests {
         assert_eq!((format(mrt), format(&mmdb)), (Format::Mrt, Format::Mmdb));
         let sessions = error(b"BGP neighbor is 192.0.2.1, remote AS 64500, external link\n");
         assert_eq!(sessions, "this is the sessions of BGP (show bgp neighbors), no table");
+        // A log begins as a list of JSON does.
+        let log =
+            error(b"[2026-01-02 03:04:05] show ip bgp 10.0.0.1\nBGP routing table entry for 10.0.0.0/8\n");
+        assert!(log.starts_with("this is routes of BGP one by one"), "{log}");
+        let lines = error(b"ip route 192.0.2.0 255.255.255.0 198.51.100.1\n");
+        assert_eq!(lines, "this is static routes of a configuration, no table");
     }
 
     #[test]
