@@ -24,8 +24,8 @@ pub(super) struct OnTables {
     pub(super) reading: Reading,
 }
 
-/// Reads tables one after the other, and calls `with` with the name of each and the table. Returns
-/// whether all were complete.
+/// Reads tables one after the other, and calls `with` with the name of each, without its folder,
+/// and the table. Returns whether all were complete.
 pub(super) fn each_table(
     names: &[String],
     reading: &Reading,
@@ -38,7 +38,7 @@ pub(super) fn each_table(
         if complete == Verdict::Bad {
             whole = Verdict::Bad;
         }
-        with(name, tables)?;
+        with(base_name(name), tables)?;
     }
     Ok(whole)
 }

@@ -1,7 +1,7 @@
 //! `fibula study papers`, and a study of each paper: the papers' tables and figures.
 
 use super::common::{each_table, header};
-use crate::commands::measuring::{INTERNET, UpdatesFrom, base_name};
+use crate::commands::measuring::{INTERNET, UpdatesFrom};
 use crate::exit::{Verdict, tell};
 use crate::output::Output;
 use crate::reading::Reading;
@@ -71,7 +71,7 @@ impl Arguments {
         let (mut ipv4, mut ipv6) = (Vec::new(), Vec::new());
         let mut changes = Vec::new();
         let whole = each_table(&self.table, &self.reading, |name, mut tables| {
-            let name = || base_name(name).to_owned();
+            let name = || name.to_owned();
             if !tables.ipv4.is_empty() {
                 if let Some(updates) = self.updates.as_ref().filter(|_| ipv4.is_empty()) {
                     changes = updates.load(&mut tables)?.ipv4;
