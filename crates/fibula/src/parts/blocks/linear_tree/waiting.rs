@@ -176,8 +176,8 @@ fn whole_blocks<const BLOCK: usize, const MOST: usize, A: Copy, W, R: Rounds<A, 
     }
 }
 
-/// Looks up all addresses from index `done` on, and all that wait. Each stage is written once,
-/// since it is compiled where it stands.
+/// Looks up all addresses from index `done` on, and all that wait. Each stage is called in one
+/// place, because every call is compiled as a copy of it.
 #[inline(always)]
 fn to_the_end<const BLOCK: usize, const MOST: usize, A: Copy + Default, W, R: Rounds<A, W>>(
     trees: &R,
