@@ -16,6 +16,7 @@ mod decode;
 mod frame;
 mod nlri;
 mod paths;
+mod rewritten;
 
 pub(crate) use as_path::origin_code;
 pub use as_path::{AsPath, Element, as_number};
