@@ -1,5 +1,5 @@
-//! Tables of BGP as JSON: FRR's `show bgp json`, `gobgp global rib -j` and OpenBGPD's
-//! `bgpctl -j show rib`.
+//! Tables of BGP as JSON: FRR's `show bgp json`, EOS's `show ip bgp | json`, `gobgp global rib -j`
+//! and OpenBGPD's `bgpctl -j show rib`.
 //!
 //! Of each prefix the route that is marked as the best is taken.
 
@@ -8,7 +8,7 @@ use super::builder::Builder;
 use super::layouts::{Layout, Looks, Reader};
 use super::named::{Choice, left_out};
 use super::{ReadOptions, json};
-use crate::mrt::{AsPath, Element};
+use crate::mrt::{AsPath, Element, as_number};
 use crate::{Damage, Place, scan};
 use serde::Deserialize;
 use serde_json::Value;
@@ -25,6 +25,16 @@ pub(super) const FRR: Layout = Layout {
         is_one(value) || value.as_object().and_then(|vrfs| vrfs.values().next()).is_some_and(is_one)
     }),
     reader: Reader::Held(|bytes, options, builder| read_frr(&bytes, options, builder)),
+    writer: None,
+    endings: &[],
+};
+
+pub(super) const EOS: Layout = Layout {
+    looks: Looks::Json(|value| {
+        let vrf = value.get("vrfs").and_then(Value::as_object).and_then(|vrfs| vrfs.values().next());
+        vrf.is_some_and(|vrf| vrf.get("bgpRouteEntries").is_some())
+    }),
+    reader: Reader::Held(|bytes, options, builder| read_eos(&bytes, options, builder)),
     writer: None,
     endings: &[],
 };
@@ -87,26 +97,40 @@ fn read_frr(text: &[u8], options: &ReadOptions, builder: &mut Builder) -> Result
         if parts.contains_key("routes") {
             return read_vrf(text, text, options, builder);
         }
-        let choice = Choice::of_vrf(options.vrf.as_deref());
-        let names: Vec<&str> = parts.keys().map(String::as_str).collect();
-        let chosen = match choice.chosen(&names) {
-            Ok(chosen) => chosen,
-            Err(damage) => return builder.damaged(damage),
-        };
-        for ((name, part), is_read) in parts.iter().zip(chosen) {
-            let part = part.get().as_bytes();
-            if is_read {
-                read_vrf(text, part, options, builder)?;
-                continue;
-            }
-            json::part(text, part, "FRR's BGP", builder, |others: Others<'_>, builder| {
-                let count = others.routes.len() as u64;
-                let first = Place::Line(json::line_of(text, part));
-                builder.notes((count > 0).then(|| left_out(&format!("VRF {name}"), count, first)))
-            })?;
-        }
-        Ok(())
+        let count = |others: Others<'_>| others.routes.len();
+        each_vrf(text, &parts, options, builder, count, |part, builder| {
+            read_vrf(text, part, options, builder)
+        })
     })
+}
+
+/// Reads the VRFs that are wanted, and counts the routes of the others.
+fn each_vrf<'t, T: Deserialize<'t>>(
+    text: &'t [u8],
+    parts: &BTreeMap<String, &'t RawValue>,
+    options: &ReadOptions,
+    builder: &mut Builder,
+    routes: impl Fn(T) -> usize,
+    mut read: impl FnMut(&'t [u8], &mut Builder) -> Result<(), Damage>,
+) -> Result<(), Damage> {
+    let names: Vec<&str> = parts.keys().map(String::as_str).collect();
+    let chosen = match Choice::of_vrf(options.vrf.as_deref()).chosen(&names) {
+        Ok(chosen) => chosen,
+        Err(damage) => return builder.damaged(damage),
+    };
+    for ((name, part), is_read) in parts.iter().zip(chosen) {
+        let part = part.get().as_bytes();
+        if is_read {
+            read(part, builder)?;
+            continue;
+        }
+        json::part(text, part, "a VRF", builder, |others: T, builder| {
+            let count = routes(others) as u64;
+            let first = Place::Line(json::line_of(text, part));
+            builder.notes((count > 0).then(|| left_out(&format!("VRF {name}"), count, first)))
+        })?;
+    }
+    Ok(())
 }
 
 fn read_vrf(text: &[u8], part: &[u8], options: &ReadOptions, builder: &mut Builder) -> Result<(), Damage> {
@@ -137,6 +161,91 @@ fn read_vrf(text: &[u8], part: &[u8], options: &ReadOptions, builder: &mut Build
             Ok(())
         })?;
         best.finish(options, builder)
+    })
+}
+
+#[derive(Deserialize)]
+struct Eos<'t> {
+    #[serde(borrow)]
+    vrfs: BTreeMap<String, &'t RawValue>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct EosVrf {
+    asn: Option<String>,
+    #[serde(default)]
+    bgp_route_entries: BTreeMap<String, EosEntry>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct EosEntry {
+    #[serde(default)]
+    bgp_route_paths: Vec<EosPath>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct EosPath {
+    /// Empty where the router announces the prefix itself.
+    next_hop: Option<String>,
+    #[serde(default)]
+    route_type: EosKind,
+    as_path_entry: Option<EosAsPath>,
+    peer_entry: Option<EosPeer>,
+}
+
+#[derive(Default, Deserialize)]
+struct EosKind {
+    #[serde(default)]
+    active: bool,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct EosAsPath {
+    as_path: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct EosPeer {
+    peer_addr: Option<String>,
+}
+
+fn read_eos(text: &[u8], options: &ReadOptions, builder: &mut Builder) -> Result<(), Damage> {
+    json::document(text, "EOS's BGP", builder, |Eos { vrfs }: Eos<'_>, builder| {
+        let count = |others: EosVrf| others.bgp_route_entries.len();
+        each_vrf(text, &vrfs, options, builder, count, |part, builder| {
+            json::part(text, part, "EOS's BGP", builder, |vrf: EosVrf, builder| {
+                let mut best = BestRoutes::default();
+                best.local_as = vrf.asn.as_deref().and_then(|asn| as_number(asn).ok());
+                json::each(vrf.bgp_route_entries, builder, |place, (prefix, entry), _| {
+                    let prefix = scan::prefix(prefix.as_bytes(), options.mask_host_bits)?;
+                    for path in entry.bgp_route_paths {
+                        let address = |text: Option<String>| text.and_then(|text| text.parse().ok());
+                        let text = path.as_path_entry.and_then(|entry| entry.as_path).unwrap_or_default();
+                        // The origin code is after it, and after that the route reflectors.
+                        let is_as = |word: &&str| !matches!(*word, "i" | "e" | "?");
+                        let path_text: Vec<&str> = text.split(' ').take_while(is_as).collect();
+                        best.push(
+                            place,
+                            Route {
+                                prefix,
+                                is_best: path.route_type.active,
+                                next_hop: address(path.next_hop),
+                                as_path: Some(AsPath::parse(&path_text.join(" "))?),
+                                communities: Vec::new(),
+                                peer: address(path.peer_entry.and_then(|peer| peer.peer_addr)),
+                            },
+                        );
+                    }
+                    Ok(())
+                })?;
+                best.finish(options, builder)
+            })
+        })
     })
 }
 
@@ -275,6 +384,27 @@ mod tests {
             let expected = ["192.0.2.2", "{64510,64511}", "192.0.2.2"];
             assert_eq!(read(format, text), expected.map(|value| vec![format!("203.0.113.0/24 {value}")]));
         }
+    }
+
+    #[test]
+    fn the_best_routes_of_eos() {
+        let text = r#"{"vrfs":{"default":{"vrf":"default","routerId":"192.0.2.1","asn":"64999","bgpRouteEntries":{
+            "203.0.113.0/24":{"address":"203.0.113.0","maskLength":24,"totalPaths":2,"bgpRoutePaths":[
+                {"nextHop":"192.0.2.7","routeType":{"active":false,"valid":true},"asPathEntry":{"asPathType":"External","asPath":"64503 64509 i"}},
+                {"nextHop":"192.0.2.2","routeType":{"active":true,"valid":true},"peerEntry":{"peerAddr":"192.0.2.2"},"asPathEntry":{"asPath":"64502 {64510,64511} ? (Or-ID: 192.0.2.2)"}}]},
+            "10.0.0.0/8":{"bgpRoutePaths":[{"nextHop":"192.0.2.7","routeType":{"active":false},"asPathEntry":{"asPath":"1 i"}}]},
+            "10.1.0.0/16":{"bgpRoutePaths":[{"nextHop":"","routeType":{"active":true},"asPathEntry":{"asPath":"i"}}]}}},
+          "red":{"bgpRouteEntries":{"10.9.0.0/16":{"bgpRoutePaths":[]}}}}}"#;
+        let of = |value| {
+            let loaded = parse(text.as_bytes(), &ReadOptions { value, ..Default::default() }).unwrap();
+            assert_eq!(loaded.format, Format::EosBgp);
+            let notes: Vec<_> = loaded.report.notes.iter().map(|note| note.what.to_string()).collect();
+            assert!(notes.contains(&"route of VRF red".to_owned()), "{notes:?}");
+            routes(&loaded)
+        };
+        assert!(of(Value::NextHop).contains(&"203.0.113.0/24 192.0.2.2".to_owned()));
+        assert_eq!(of(Value::OriginAs), ["10.1.0.0/16 64999", "203.0.113.0/24 {64510,64511}"]);
+        assert_eq!(of(Value::Peer), ["203.0.113.0/24 192.0.2.2"]);
     }
 
     #[test]

@@ -2,7 +2,8 @@
 //!
 //! The content is one object with the routes of each prefix under its text. The route that FRR has
 //! `selected` (else `installed`) is taken. Prefixes without one are left out, as FRR does not
-//! forward by them. The first hop that is in the forwarding table (`fib`) counts, else the first.
+//! forward by them. The first hop that is in the forwarding table (`fib`) counts, else the first. A
+//! prefix whose routes have a name that is not known here is left out, and told.
 //!
 //! With `vrf all` the objects of several VRFs are in one, with `table all` those of several routing
 //! tables under their numbers; the objects of several commands may follow one another. The VRF
@@ -12,7 +13,7 @@ use super::builder::{Builder, Trouble};
 use super::hops::Hop;
 use super::layouts::{Layout, Looks, Reader as Reads};
 use super::named::Choice;
-use super::router::marks::State;
+use super::router::marks::{State, unknown};
 use super::router::sink::{Route, Sink};
 use super::{ReadOptions, json};
 use crate::scan;
@@ -51,11 +52,28 @@ fn looks_one(value: &Value) -> bool {
     })
 }
 
+/// What else FRR tells of a route and of a next hop, and changes nothing of where packets go.
+/// `trapped` is a route of which the hardware hands packets to the kernel, `vrf` the one that a next
+/// hop is in.
+#[rustfmt::skip]
+pub(super) const IDLE: [&str; 47] = [
+    "afi", "asPath", "backupAllPrimariesDown", "backupIndex", "communities", "destSelected", "directlyConnected",
+    "distance", "duplicate", "flags", "installedNexthopGroupId", "installedPicNexthopGroupId", "instance",
+    "interfaceIndex", "internalFlags", "internalNextHopActiveNum", "internalNextHopNum", "internalStatus", "labels",
+    "largeCommunities", "linkDown", "metric", "mtu", "nexthopGroupId", "onLink", "opaque", "opaque data", "ospfAreaId",
+    "ospfPathType", "ospfTag", "picNexthopId", "prefixLen", "protocol", "receivedNexthopGroupId", "resolver",
+    "rmapSource", "seg6", "seg6local", "seg6localContext", "selectionReason", "source", "srteColor", "table", "tag",
+    "trapped", "uptime", "vrf",
+];
+
 /// The fields of a route that matter here.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[allow(clippy::struct_excessive_bools, reason = "the flags are FRR's own keys")]
 struct RouteEntry<'a> {
+    /// With the prefix of sources that it holds for, which the key lacks.
+    #[serde(borrow)]
+    prefix: Option<Cow<'a, str>>,
     #[serde(default)]
     selected: bool,
     #[serde(default)]
@@ -65,12 +83,17 @@ struct RouteEntry<'a> {
     failed: bool,
     #[serde(default)]
     queued: bool,
-    #[serde(default)]
-    offload_failed: bool,
+    /// Whether the hardware has it, where that is known.
+    offloaded: Option<bool>,
     #[serde(borrow)]
     vrf_name: Option<Cow<'a, str>>,
+    /// All that older versions tell of the VRF; that of the default is 0.
+    #[serde(default)]
+    vrf_id: u32,
     #[serde(default, borrow)]
     nexthops: Vec<HopEntry<'a>>,
+    #[serde(default, borrow)]
+    backup_nexthops: Vec<HopEntry<'a>>,
 }
 
 #[derive(Deserialize)]
@@ -81,6 +104,9 @@ struct HopEntry<'a> {
     fib: bool,
     /// Whether it can be reached; not shown of those that cannot.
     active: Option<bool>,
+    /// The hops after it say how it is reached.
+    #[serde(default)]
+    recursive: bool,
     ip: Option<IpAddr>,
     #[serde(borrow)]
     interface_name: Option<Cow<'a, str>>,
@@ -101,7 +127,7 @@ fn read(text: &[u8], options: &ReadOptions, builder: &mut Builder) -> Result<(),
     let document = json::document_of(text);
     let mut deserializer = serde_json::Deserializer::from_slice(document);
     let sink = Sink::new(options, Choice::of_vrf(options.vrf.as_deref()));
-    let mut reader = Reader { text, sink, builder, stopped: &mut stopped, table: None };
+    let mut reader = Reader { text, sink, builder, stopped: &mut stopped, table: None, unknown: None };
     // The documents of several commands may follow one another.
     let mut result = deserializer.deserialize_map(&mut reader);
     while result.is_ok() && deserializer.end().is_err() {
@@ -129,6 +155,8 @@ struct Reader<'r, 't> {
     stopped: &'r mut Option<Damage>,
     /// The VRF or the routing table whose object this is.
     table: Option<String>,
+    /// The line of the first routes with an unknown name.
+    unknown: Option<u64>,
 }
 
 impl<'t> Visitor<'t> for &mut Reader<'_, 't> {
@@ -184,10 +212,18 @@ impl<'t> Reader<'_, 't> {
     fn prefix(&mut self, key: &str, routes: &str) -> Result<(), Trouble> {
         let prefix = scan::prefix(key.as_bytes(), self.sink.options.mask_host_bits)?;
         let place = Place::Line(1);
-        let all: Vec<RouteEntry<'_>> =
-            serde_json::from_str(routes).map_err(|error| format!("the routes of {prefix}: {error}"))?;
-        let named = all.iter().find_map(|route| route.vrf_name.as_deref());
-        self.sink.table(self.table.as_deref().or(named).unwrap_or("default"));
+        let (all, name): (Vec<RouteEntry<'_>>, _) =
+            json::with_names(routes, &IDLE).map_err(|error| format!("the routes of {prefix}: {error}"))?;
+        let named = all.iter().find_map(|route| route.vrf_name.clone());
+        let numbered =
+            || all.iter().find(|route| route.vrf_id > 0).map(|route| route.vrf_id.to_string().into());
+        let table = self.table.as_deref().map(Cow::Borrowed).or(named).or_else(numbered);
+        self.sink.table(table.as_deref().unwrap_or("default"));
+        if let Some(name) = name {
+            let part = (self.text, routes);
+            json::offer(&mut self.sink, &mut self.unknown, part, Err(unknown(&name)));
+            return Ok(());
+        }
         let chosen = all.iter().find(|r| r.selected).or_else(|| all.iter().find(|r| r.installed));
         let mut offered = Route::new(place, prefix);
         if let Some(route) = chosen {
@@ -195,7 +231,11 @@ impl<'t> Reader<'_, 't> {
             let hops = route.nexthops.iter().filter(|hop| hop.fib == is_known);
             let any_active = route.nexthops.iter().any(|hop| hop.active == Some(true));
             offered.hops.extend(hops.filter_map(|hop| Some((hop.hop()?, hop.state(any_active)))));
-            if route.failed || route.queued || route.offload_failed {
+            let backups = route.backup_nexthops.iter().filter_map(|hop| Some((hop.hop()?, State::Backup)));
+            offered.hops.extend(backups);
+            if route.prefix.as_ref().is_some_and(|prefix| prefix.contains(" from ")) {
+                offered.state = State::Conditional;
+            } else if route.failed || route.queued || route.offloaded == Some(false) {
                 offered.state = State::Uninstalled;
             } else if offered.hops.is_empty() {
                 return Err(format!("{prefix} has no hop with an address or interface").into());
@@ -203,7 +243,7 @@ impl<'t> Reader<'_, 't> {
         } else {
             offered.state = State::Candidate;
         }
-        self.sink.open(offered);
+        json::offer(&mut self.sink, &mut self.unknown, (self.text, routes), Ok(offered));
         Ok(self.sink.beside(place, self.builder)?)
     }
 }
@@ -213,6 +253,7 @@ impl HopEntry<'_> {
         match self.active {
             None if any_active && !self.fib => State::Dead,
             Some(false) => State::Dead,
+            _ if self.recursive && !self.fib => State::Resolved,
             _ => State::Used,
         }
     }
@@ -284,6 +325,51 @@ mod tests {
     }
 
     #[test]
+    fn routes_with_a_name_that_is_not_known_are_left_out_and_told() {
+        let known = routes(&parse(TEXT.as_bytes(), &ReadOptions::default()).unwrap());
+        // Before each name within a route.
+        let places: Vec<usize> = TEXT.match_indices(['{', ',']).map(|(at, _)| at + 1).collect();
+        let inner = |at: &&usize| TEXT[**at..].starts_with('"') && TEXT[..**at].matches('[').count() > 0;
+        let mut told = 0;
+        for &at in places.iter().filter(inner) {
+            if TEXT[at..].starts_with("\"2001:") || TEXT[at..].trim_start().starts_with("\"1") {
+                continue;
+            }
+            let text = format!("{}\"novel\":{{\"a\":1}},{}", &TEXT[..at], &TEXT[at..]);
+            let loaded = parse(text.as_bytes(), &ReadOptions::default()).unwrap();
+            let notes: Vec<&str> = loaded.report.notes.iter().map(|note| &*note.what).collect();
+            assert!(notes.contains(&"unknown mark \"novel\""), "{text}\n{notes:?}");
+            let line = TEXT[..at].matches('\n').count() as u64 + 1;
+            let first = loaded.report.notes.iter().find(|note| note.what.contains("novel")).unwrap().first;
+            assert!(matches!(first, crate::Place::Line(of) if of <= line), "{first:?} {line}");
+            assert!(routes(&loaded).len() >= known.len() - 1);
+            told += 1;
+        }
+        assert!(told > 40, "{told}");
+    }
+
+    #[test]
+    fn routes_that_hold_for_some_packets_and_hops_for_some_days() {
+        let of = |fields: &str| {
+            let text = format!(
+                "{{\"2001:db8::/32\":[{{\"selected\":true,{fields}\"nexthops\":[{{\"fib\":true,\"ip\":\"fe80::1\"}}]}}]}}"
+            );
+            let loaded = parse(text.as_bytes(), &ReadOptions::default()).unwrap();
+            let notes: Vec<_> = loaded.report.notes.iter().map(|note| note.what.to_string()).collect();
+            (routes(&loaded).join(" "), notes.join(" "))
+        };
+        let (route, none) = ("2001:db8::/32 fe80::1".to_owned(), String::new());
+        assert_eq!(of(r#""prefix":"2001:db8::/32","#), (route.clone(), none.clone()));
+        let source = r#""prefix":"2001:db8::/32 from 2001:db8:9::/48","#;
+        assert_eq!(of(source), (none.clone(), "conditional route".into()));
+        let backup = r#""backupNexthops":[{"ip":"fe80::2","active":true}],"#;
+        assert_eq!(of(backup), (route.clone(), "backup next hop".into()));
+        assert_eq!(of(r#""offloaded":true,"#), (route, none.clone()));
+        let refused = "route that is not in the forwarding table";
+        assert_eq!(of(r#""offloaded":false,"#), (none, refused.into()));
+    }
+
+    #[test]
     fn one_vrf_is_read() {
         let route = |last: u8| {
             format!("{{\"10.0.0.0/8\":[{{\"selected\":true,\"nexthops\":[{{\"ip\":\"192.0.2.{last}\"}}]}}]}}")
@@ -301,6 +387,12 @@ mod tests {
         assert_eq!(of(&format!("{{\"red\":{}}}", route(2)), None), found(2, ""));
         let error = of(&text, Some("blue")).unwrap_err();
         assert_eq!(error, "memory, line 1: no VRF blue (there are default, red)");
+        // Older versions print the documents one after the other, and number the VRFs.
+        let numbered =
+            |at: u32, last| route(last).replace("{\"selected\"", &format!("{{\"vrfId\":{at},\"selected\""));
+        let text = format!("{}\n{}", numbered(9, 2), numbered(0, 1));
+        assert_eq!(of(&text, None), found(1, "route of VRF 9"));
+        assert_eq!(of(&text, Some("9")), found(2, "route of VRF default"));
     }
 
     #[test]

@@ -1,8 +1,10 @@
 //! What the formats of JSON share.
 
 use super::builder::{Builder, Trouble};
+use super::router::sink::{Line, Route, Sink};
 use crate::{Damage, Place};
 use serde::Deserialize;
+use serde_ignored::Path;
 use serde_json::Value;
 
 /// Returns a text without a line `:` in front, which SONiC prints.
@@ -94,6 +96,44 @@ pub(super) fn part<'t, T: Deserialize<'t>>(
         Err(error) => {
             let line = line_of(text, part) + error.line() as u64 - 1;
             builder.damaged(Damage::line(line, format!("expected the JSON of {what}: {error}")))
+        }
+    }
+}
+
+/// Reads a value, and returns it with the first name in it that is neither read nor one of those
+/// that change nothing.
+pub(super) fn with_names<'t, T: Deserialize<'t>>(
+    text: &'t str,
+    idle: &[&str],
+) -> Result<(T, Option<String>), serde_json::Error> {
+    let mut unknown = None;
+    let mut deserializer = serde_json::Deserializer::from_str(text);
+    let value = serde_ignored::deserialize(&mut deserializer, |path| {
+        if let Path::Map { key, .. } = path
+            && !idle.contains(&&*key)
+        {
+            unknown.get_or_insert(key);
+        }
+    })?;
+    Ok((value, unknown))
+}
+
+/// Offers the route of a part of a text, or counts the part as left out. The line of the first such
+/// part of a table is told: those of all take long to count.
+pub(super) fn offer(
+    sink: &mut Sink<'_>,
+    first: &mut Option<u64>,
+    (text, part): (&[u8], &str),
+    route: Result<Route, String>,
+) {
+    match route {
+        Ok(route) => {
+            sink.count(route.line, Line::Used);
+            sink.open(route);
+        }
+        Err(what) => {
+            let line = *first.get_or_insert_with(|| line_of(text, part.as_bytes()));
+            sink.count(Place::Line(line), Line::Unknown(what));
         }
     }
 }

@@ -95,17 +95,21 @@ struct Reading {
 }
 
 fn read(blocks: &mut Lines<'_>, options: &ReadOptions, builder: &mut Builder) -> Result<(), Damage> {
-    let asked = options.table.as_deref().or(options.vrf.as_deref());
-    let choice = Choice { kind: "table", option: "--vrf", asked, usual: &["inet.0", "inet6.0"] };
-    let mut sink = Sink::new(options, choice);
+    let mut sink = Sink::new(options, choice(options));
     sink.tells_origins = true;
     let mut reading = Reading { prefix: None, is_skipping: false, has_columns: false, is_active: false };
     sink.each_line(blocks, builder, |sink, place, line| reading.line(sink, place, line.trim()))?;
     sink.finish(builder)
 }
 
+/// Which tables are read.
+pub(super) fn choice(options: &ReadOptions) -> Choice<'_> {
+    let asked = options.table.as_deref().or(options.vrf.as_deref());
+    Choice { kind: "table", option: "--vrf", asked, usual: &["inet.0", "inet6.0"] }
+}
+
 /// Returns the name by which a table is chosen: its own, or that of its VRF.
-fn name_of<'t>(table: &'t str, options: &ReadOptions) -> &'t str {
+pub(super) fn name_of<'t>(table: &'t str, options: &ReadOptions) -> &'t str {
     let vrf = table.strip_suffix(".inet.0").or_else(|| table.strip_suffix(".inet6.0"));
     vrf.filter(|_| options.table.is_none()).unwrap_or(table)
 }
@@ -220,14 +224,14 @@ impl Reading {
 }
 
 /// Returns an origin as a value.
-fn origin_as(origin: Origin) -> NextHopInfo {
+pub(super) fn origin_as(origin: Origin) -> NextHopInfo {
     const UNKNOWN: Peer = Peer { address: IpAddr::V4(Ipv4Addr::UNSPECIFIED), asn: 0 };
     let preference = Preference::default();
     Path { next_hop: None, origin, length: 0, preference, details: None }.value(UNKNOWN, Value::OriginAs)
 }
 
 /// Reads an AS path, `64501 64502 I, validation-state: unverified`.
-fn path(words: Words<'_>) -> Result<Origin, String> {
+pub(super) fn path(words: Words<'_>) -> Result<Origin, String> {
     let (path, after) = words.rest().split_once(',').unwrap_or((words.rest(), ""));
     let is_known = |text: &str| {
         let states = ["unverified", "valid", "invalid", "unknown"];

@@ -20,6 +20,7 @@ mod builder;
 mod columns;
 mod csv;
 mod delegated;
+mod eos_json;
 mod fields;
 mod frr;
 mod geofeed;
@@ -30,6 +31,7 @@ mod ip_route;
 mod irr;
 mod json;
 mod junos;
+mod junos_json;
 mod layouts;
 mod list;
 mod locations;
@@ -242,6 +244,12 @@ layouts! {
     RouteColumns = "route-columns" in grid::LAYOUT,
     /// `ip route print terse` and `detail` of RouterOS.
     Routeros = "routeros" in routeros::LAYOUT,
+    /// EOS `show ip route | json`.
+    EosJson = "eos-json" in eos_json::LAYOUT,
+    /// EOS `show ip bgp | json`.
+    EosBgp = "eos-bgp" in bgp_json::EOS,
+    /// Junos `show route | display json`.
+    JunosJson = "junos-json" in junos_json::LAYOUT,
     /// `ipset restore`. This format and those after it are only written.
     IpsetRestore = "ipset-restore" in sets::IPSET,
     /// `iptables-restore` or `ip6tables-restore`.

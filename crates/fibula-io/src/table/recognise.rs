@@ -48,6 +48,10 @@ const NO_TABLES: [(&[u8], &str); 12] = [
 
 /// Returns what a text of a router is that is no table.
 fn no_table(text: &[u8]) -> Option<&'static str> {
+    let mut all = lines(text).map(|(_, line)| line.trim_ascii()).filter(|line| !line.is_empty()).peekable();
+    if all.peek().is_some() && all.all(|line| line.starts_with(b"%")) {
+        return Some("what a program said instead of a table");
+    }
     let is_static = |line: &[u8]| {
         let address = line.strip_prefix(b"ip route ").and_then(|rest| rest.split(|c| *c == b' ').next());
         address.is_some_and(|address| crate::address::parse(address).is_some())
@@ -284,6 +288,8 @@ mod tests {
         assert!(log.starts_with("this is routes of BGP one by one"), "{log}");
         let lines = error(b"ip route 192.0.2.0 255.255.255.0 198.51.100.1\n");
         assert_eq!(lines, "this is static routes of a configuration, no table");
+        let answer = error(b"\n% Subnet not in table\n");
+        assert_eq!(answer, "this is what a program said instead of a table");
     }
 
     #[test]

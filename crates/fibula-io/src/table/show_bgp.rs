@@ -330,7 +330,7 @@ impl Reading {
             path_of(text, columns, words)?
         };
         let state = match marks.find('>') {
-            Some(at) if marks[..at].contains('r') => State::Uninstalled,
+            Some(at) if marks[..at].contains('r') || marks.contains('#') => State::Uninstalled,
             Some(_) => State::Used,
             None if columns.kind == Kind::From => State::Used,
             None => State::Candidate,

@@ -58,6 +58,8 @@ struct Reading {
     is_marked: bool,
     /// Whether the lines that follow are of a route that was left out.
     is_skipping: bool,
+    /// Whether no route has followed the heading of a table yet.
+    is_headed: bool,
     /// A line that ends in a comma, from its first next hop on, and the marks before it.
     broken: Option<(String, Option<State>)>,
 }
@@ -67,10 +69,10 @@ fn read(blocks: &mut Lines<'_>, options: &ReadOptions, builder: &mut Builder) ->
     let dialect = DIALECTS.iter().find(|dialect| (dialect.is_of)(head)).unwrap_or(&DIALECTS[3]);
     let mut sink = Sink::new(options, Choice::of_vrf(options.vrf.as_deref()));
     sink.merges = true;
-    let (in_legend, is_marked, is_skipping) = (false, false, false);
+    let (in_legend, is_marked, is_skipping, is_headed) = (false, false, false, false);
     let (mask_host_bits, subnetted, broken) = (options.mask_host_bits, None, None);
     let mut reading =
-        Reading { dialect, mask_host_bits, in_legend, subnetted, is_marked, is_skipping, broken };
+        Reading { dialect, mask_host_bits, in_legend, subnetted, is_marked, is_skipping, is_headed, broken };
     sink.each_line(blocks, builder, |sink, place, line| reading.line(sink, place, line))?;
     sink.finish(builder)
 }
@@ -107,6 +109,7 @@ impl Reading {
             }
         }
         self.in_legend = false;
+        self.is_headed &= matches!(head, Ok(None));
         match head {
             Ok(Some(head)) => match self.route(sink, place, head) {
                 Ok(()) => Line::Used,
@@ -138,6 +141,11 @@ impl Reading {
         let codes = text.split_once("Codes:").or_else(|| Some(("", text.strip_prefix("Flags:")?)));
         if let Some((before, rest)) = codes {
             self.in_legend = true;
+            // The table of `default` has no heading in some, wherever it comes.
+            if !self.is_headed {
+                let usual = sink.choice.usual[0];
+                self.table(sink, usual);
+            }
             let is_known = ["", "Origin ", "Type ", "Status ", "Source "].contains(&before);
             return if is_known { legend(rest) } else { Some(Line::Told(unknown(before.trim()))) };
         }
@@ -179,11 +187,17 @@ impl Reading {
             None => return None,
         };
         if let Some(name) = name {
-            sink.close();
-            sink.table(name);
-            (self.subnetted, self.is_skipping) = (None, false);
+            self.table(sink, name);
+            self.is_headed = true;
         }
         Some(line)
+    }
+
+    /// Goes to another table.
+    fn table(&mut self, sink: &mut Sink<'_>, name: &str) {
+        sink.close();
+        sink.table(name);
+        (self.subnetted, self.is_skipping) = (None, false);
     }
 
     /// Reads the codes and the prefix of a line; `None` if it has none.
@@ -356,7 +370,8 @@ fn is_line(line: &str) -> bool {
 
 /// Returns whether a line is a whole route with a code.
 fn is_route(text: &str) -> bool {
-    let (in_legend, subnetted, is_marked, is_skipping, broken) = (false, None, false, false, None);
+    let (in_legend, is_marked, is_skipping, is_headed) = (false, false, false, false);
+    let (subnetted, broken) = (None, None);
     let reading = Reading {
         dialect: &DIALECTS[1],
         mask_host_bits: true,
@@ -364,6 +379,7 @@ fn is_route(text: &str) -> bool {
         subnetted,
         is_marked,
         is_skipping,
+        is_headed,
         broken,
     };
     let other = Reading { dialect: &DIALECTS[3], broken: None, ..reading };

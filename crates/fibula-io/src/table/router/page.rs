@@ -3,7 +3,7 @@
 use super::super::grid::GRIDS;
 use super::super::show_route::grammar::{DIALECTS, GRAMMAR};
 use super::super::testing::part_of_page;
-use super::super::{bird, ip_route, junos, routeros, show_bgp};
+use super::super::{bird, eos_json, frr, ip_route, junos, junos_json, routeros, show_bgp};
 use super::marks::{Grammar, Mark, State};
 use std::fmt::Write;
 
@@ -133,11 +133,17 @@ fn page() -> String {
         junos_marks.state(text, state.of_route());
     }
     junos_marks.write(&mut out, "`junos`: next hops and marks");
+    for (format, names) in
+        [("frr", &frr::IDLE[..]), ("eos-json", &eos_json::IDLE), ("junos-json", &junos_json::IDLE)]
+    {
+        let idle = names.iter().map(|name| code(name)).collect();
+        Marks { idle, ..Marks::default() }.write(&mut out, &format!("`{format}`: names"));
+    }
     let refused = State::Uninstalled.of_route().unwrap_or_default();
     let bgp = Marks {
         used: vec!["`>`".to_owned()],
-        left_out: vec![("`r` before it".to_owned(), refused)],
-        idle: vec![format!("`{}`", show_bgp::MARKS.replace(['>', 'r'], "").replace('|', "\\|"))],
+        left_out: vec![("`r` before it".to_owned(), refused), ("`#`".to_owned(), refused)],
+        idle: vec![format!("`{}`", show_bgp::MARKS.replace(['>', 'r', '#'], "").replace('|', "\\|"))],
     };
     bgp.write(&mut out, "`show-bgp`: marks");
     for grid in &GRIDS {

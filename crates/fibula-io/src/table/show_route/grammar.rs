@@ -47,6 +47,7 @@ pub(in super::super) const DIALECTS: [Dialect; 4] = [
             ('r', State::Uninstalled),
             ('o', State::Uninstalled),
             ('p', State::Candidate),
+            ('#', State::Uninstalled),
         ],
         unmarked: (State::Candidate, State::Uninstalled),
         has_comments: false,
@@ -139,7 +140,8 @@ pub(in super::super) const HEADINGS: &Grammar = &[
 #[rustfmt::skip]
 pub(in super::super) const ENTRY: &Grammar = &[
     (Mark::Hop, &["ADDR , from ADDR , via NAME", "ADDR , from ADDR , AGE ago , via NAME", "ADDR , via NAME",
-        "ADDR , from ADDR , AGE ago", "ADDR , from ADDR", "ADDR"]),
+        "ADDR , from ADDR , AGE ago", "ADDR , from ADDR", "ADDR", "ADDR (..) , from ADDR , AGE ago",
+        "ADDR (..) , from ADDR , via NAME", "ADDR (..) , from ADDR , AGE ago , via NAME"]),
     (Mark::Nothing, &[", Protected", ", BGP external", ", BGP internal", ", BGP multi path"]),
     (Mark::Is(State::Backup), &[", Backup (ANY)", ", Backup", ", BGP backup path"]),
 ];
@@ -182,7 +184,7 @@ pub(in super::super) const GRAMMAR: &Grammar = &[
     (Mark::Is(State::Resolved), &["(recursive)"]),
     (Mark::Is(State::Backup), &["(!)"]),
     (Mark::Is(State::Conditional), &["(>)"]),
-    (Mark::Is(State::Candidate), &["(hidden)"]),
+    (Mark::Is(State::Candidate), &["(hidden)", ", (hidden)"]),
     (Mark::OfVrf, &["(NAME)"]),
     (Mark::Is(State::Dead), &["inactive"]),
     (Mark::Weight, &[", weight NUM"]),
@@ -202,7 +204,7 @@ pub(in super::super) const LEGEND: &str = "access address agent away alt admin a
     prefixes queued redirect registered registration rejected remnant replicated rip ripng route router routes rpl selected service set sharp stale \
     static subnet subscriber summary suppressed system table table-direct talk to traffic engineering trapped tunnel type \
     type1 type2 unicast unreachable user vnc vnc-direct vpn vpnv4 vrf vxlan with babel pbr nhg iar pim unknown by \
-    codes status suppressed damped dampened history valid i-internal e-external c-confed l-local \
+    codes status in hardware labeled-unicast pending convergence @nnn suppressed damped dampened history valid i-internal e-external c-confed l-local \
     a-aggregate r-redist i-injected s-suppressed x-deleted s-stale d-dampened h-history *-valid >-best igp \
     incomplete rib-failure rt-filter rib-compressed additional-path best-external backup-path secondary \
     validation invalid found not multipath best2 attributes or-id originator id c-lst cluster list ll head \

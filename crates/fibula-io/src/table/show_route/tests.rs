@@ -40,6 +40,25 @@ fn frr_marks_what_it_selected() {
 }
 
 #[test]
+fn a_table_without_a_heading_is_that_of_default_wherever_it_comes() {
+    let codes =
+        "Codes: K - kernel route, C - connected, S - static,\n       > - selected route, * - FIB route\n\n";
+    let route = |last: u8| format!("S>* 10.0.0.0/8 [1/0] via 192.0.2.{last}, eth{last}, 00:01:00\n");
+    let text = format!("{codes}\nVRF red:\n{}{codes}\nVRF blue:\n{}{codes}{}", route(1), route(2), route(3));
+    let of = |vrf: Option<&str>| {
+        let options = ReadOptions { vrf: vrf.map(Into::into), ..ReadOptions::default() };
+        routes(&parse(text.as_bytes(), &options).unwrap())
+    };
+    assert_eq!(of(None), ["10.0.0.0/8 192.0.2.3 dev eth3"]);
+    assert_eq!(of(Some("blue")), ["10.0.0.0/8 192.0.2.2 dev eth2"]);
+    // Others explain their codes below the heading, also of the same table again.
+    let cisco = format!("Routing Table: red\n{codes}{}\nRouting Table: red\n{codes}{}", route(1), route(2));
+    let loaded = parse(cisco.as_bytes(), &ReadOptions::default()).unwrap();
+    assert!(loaded.report.notes.iter().all(|note| !note.what.contains("VRF")), "{:?}", loaded.report.notes);
+    assert_eq!(routes(&loaded), ["10.0.0.0/8 192.0.2.1 dev eth1"]);
+}
+
+#[test]
 fn cisco_leaves_out_lengths_and_breaks_lines() {
     let loaded = read(
         "Codes: L - local, C - connected, S - static\n       + - replicated route\n\n\
@@ -216,11 +235,12 @@ fn nx_os_marks_the_next_hops_that_are_used() {
     let (routes, notes) = told(
         "IP Route Table for VRF \"default\"\n'*' denotes best ucast next-hop\n\n\
          10.0.0.0/8, ubest/mbest: 1/0 time\n    *via 192.0.2.2, [1/0], 1w0d, static\n     \
-         via 192.0.2.9, Vlan22, [110/21], 3w1d, ospf-1, type-1 (hidden)\n\
+         via 192.0.2.9, Vlan22, [110/21], 3w1d, ospf-1, type-1 (hidden)\n     \
+         via 192.0.2.7, [200/0], 1d15h, bgp-1, internal, tag 1,  (hidden)\n\
          10.1.0.0/16, ubest/mbest: 1/0, pending\n    *via 192.0.2.2, [1/0], 1w0d, static, tag 7\n",
     );
     assert_eq!(routes, ["10.0.0.0/8 192.0.2.2"]);
-    assert_eq!(notes, ["1 next hop that is not selected", "1 route that is not in the forwarding table"]);
+    assert_eq!(notes, ["2 next hop that is not selected", "1 route that is not in the forwarding table"]);
 }
 
 #[test]
@@ -305,6 +325,8 @@ fn prompts_commands_and_what_programs_say_beside_routes() {
         Routing Descriptor Blocks:\n    * 192.0.2.10, from 192.0.2.10, 2d07h ago\n        \
         Route metric is 0, traffic share count is 1\n        AS Hops 9\n        Route tag 65161\n        MPLS label: none\n";
     assert_eq!(told(entry), (vec!["0.0.0.0/0 192.0.2.10".to_owned()], Vec::new()));
+    let of_vrf = entry.replace("* 192.0.2.10, from", "* 192.0.2.10 (default), from");
+    assert_eq!(told(&of_vrf).0, ["0.0.0.0/0 192.0.2.10"]);
     let protected = "Routing entry for 10.0.0.0/8\n  Known via \"isis T4\", distance 115, metric 10, labeled SR\n  \
         Routing Descriptor Blocks\n    192.0.2.6, from 192.0.2.51, via Bundle-Ether104, Protected\n      Route metric is 10\n    \
         192.0.2.9, from 192.0.2.51, via Bundle-Ether105, Backup (Local-LFA)\n      Route metric is 20\n";
