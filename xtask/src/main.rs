@@ -12,6 +12,7 @@ mod bpf;
 mod comments;
 mod datafusion;
 mod dependencies;
+mod disk;
 mod dist;
 mod duckdb;
 mod fuzz;

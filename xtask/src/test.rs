@@ -2,7 +2,7 @@
 
 use crate::run::{DEFAULT_FEATURES, FEATURES, LARGE, cargo, host, nightly, root, run, with_features};
 use crate::timings::{self, cpu_seconds};
-use crate::{aarch64, api, bpf, fuzz, hdl, instructions, lint, packages, page, python, setup};
+use crate::{aarch64, api, bpf, disk, fuzz, hdl, instructions, lint, packages, page, python, setup};
 use anyhow::{Context, Result, bail};
 use std::fs::File;
 use std::process::{Command, Stdio};
@@ -63,6 +63,7 @@ const PASSED: &str = "passed:";
 /// each took: what a main stage printed as it failed stays last.
 pub(crate) fn all() -> Result<()> {
     let start = Instant::now();
+    disk::check()?;
     stages(&FIRST)?;
     println!("beside what follows, into {LOG}: cargo xtask test --beside");
     let log = File::create(root().join(LOG)).with_context(|| format!("cannot write {LOG}"))?;
@@ -86,6 +87,7 @@ pub(crate) fn all() -> Result<()> {
     }
     let (wall, cpu) = (start.elapsed().as_secs_f64(), cpu_seconds());
     timings::note("stage", "", "all", wall, cpu)?;
+    disk::report()?;
     report("all good", wall, cpu);
     Ok(())
 }

@@ -2,7 +2,8 @@
 //!
 //! [`FILE`] in the environment names a file. Cargo then runs each compiler and each test program by
 //! a copy of this program ([`stand_in`]), which adds lines to the file: what a crate took to
-//! compile, and what each test took. Stages add theirs. The file becomes three tables.
+//! compile, and what each test program and each test took. Stages add theirs. The file becomes four
+//! tables.
 
 use crate::run::{host, root, run};
 use anyhow::{Context, Result, bail};
@@ -34,7 +35,7 @@ const MOST: usize = 20;
 /// A line of the file.
 #[derive(Debug, PartialEq)]
 struct Line {
-    /// `stage`, `crate` or `test`.
+    /// `stage`, `crate`, `program` or `test`.
     kind: String,
     /// The folder that a crate is compiled into, or the program of a test.
     of: String,
@@ -90,7 +91,7 @@ pub(crate) fn test() -> Result<()> {
     tests.arg("test").env(FILE, &file).env("RUSTC_WRAPPER", &program).env(runner, &program);
     let passed = run(&mut tests);
     let lines = read(&file)?;
-    let tables = [stages(&lines), crates(&lines), tests_of(&lines)].join("\n");
+    let tables = [stages(&lines), crates(&lines), programs(&lines), tests_of(&lines)].join("\n");
     println!("\n{tables}");
     std::fs::write(root().join(TABLES), tables).with_context(|| TABLES.to_owned())?;
     passed
@@ -184,6 +185,7 @@ fn has_times(program: &Path) -> bool {
 
 /// Runs a test program, and prints its failures and its last line.
 fn tested(program: &Path, arguments: &[OsString]) -> Result<ExitCode> {
+    let start = Instant::now();
     let mut tests = Command::new(program);
     tests.args(arguments.iter().filter(|word| *word != "--quiet"));
     tests.args(["-Zunstable-options", "--format=json", "--report-time"]).env("RUSTC_BOOTSTRAP", "1");
@@ -198,7 +200,9 @@ fn tested(program: &Path, arguments: &[OsString]) -> Result<ExitCode> {
             _ => println!("{line}"),
         }
     }
-    Ok(code(tests.wait()?))
+    let status = tests.wait()?;
+    note("program", "", &of, start.elapsed().as_secs_f64(), cpu_seconds())?;
+    Ok(code(status))
 }
 
 /// Notes or prints what a test program tells.
@@ -277,6 +281,21 @@ fn crates(lines: &[Line]) -> String {
     table
 }
 
+/// Returns the test programs that take longest to run.
+fn programs(lines: &[Line]) -> String {
+    let mut all: Vec<_> = of_kind(lines, "program").collect();
+    all.sort_by(|one, other| other.cpu.total_cmp(&one.cpu));
+    let minutes: f64 = all.iter().map(|program| program.cpu / 60.0).sum();
+    let mut table = format!(
+        "| test program ({} run, {minutes:.1} min) | processors, s | wall clock, s |\n| --- | --- | --- |\n",
+        all.len()
+    );
+    for Line { name, wall, cpu, .. } in all.into_iter().take(MOST) {
+        let _ = writeln!(table, "| {name} | {cpu:.1} | {wall:.1} |");
+    }
+    table
+}
+
 /// Returns the slowest tests.
 fn tests_of(lines: &[Line]) -> String {
     let mut all: Vec<_> = of_kind(lines, "test").collect();
@@ -319,7 +338,7 @@ mod tests {
     #[test]
     fn the_tables_have_sums_and_the_slowest_first() {
         let text = "stage\t-\tlint\t60\t90\ncrate\tquick\ta\t1\t60\ncrate\tdebug\ta\t1\t60\ncrate\tquick\tb\t9\t180\n\
-                    test\tsuite\tfast\t0.1\t0\ntest\tsuite\tslow\t9.5\t0";
+                    program\t\tsuite\t8\t15\ntest\tsuite\tfast\t0.1\t0\ntest\tsuite\tslow\t9.5\t0";
         let lines: Vec<Line> = text.lines().map(|line| parse(line).unwrap()).collect();
         assert!(stages(&lines).ends_with("| lint | 1.0 | 1.5 |\n"));
         let crates = crates(&lines);
@@ -328,6 +347,8 @@ mod tests {
             crates
                 .ends_with("| b | 1 | 3.0 | 0.1 | quick: 1 |\n| a | 2 | 2.0 | 0.0 | debug: 1, quick: 1 |\n")
         );
+        assert!(programs(&lines).starts_with("| test program (1 run, 0.2 min)"));
+        assert!(programs(&lines).ends_with("| suite | 15.0 | 8.0 |\n"));
         assert!(tests_of(&lines).ends_with("| slow | suite | 9.5 |\n| fast | suite | 0.1 |\n"));
         assert!(parse("stage\tlint").is_err());
     }
