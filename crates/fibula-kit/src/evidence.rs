@@ -26,9 +26,6 @@ pub struct Header {
     pub load: String,
     /// The day.
     pub date: String,
-    /// Which of the rows no program wrote, but were taken from a page; empty for none.
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub converted: String,
 }
 
 impl Header {

@@ -94,11 +94,8 @@ fn write(
 /// Says how and where evidence was measured, and what of it another time. Of the processor it says
 /// the name and the cores.
 fn made(evidence: &Evidence, file: &str, name: &str) -> String {
-    let Header { command, date, converted, .. } = &evidence.header;
+    let Header { command, date, .. } = &evidence.header;
     let mut text = format!("Measured by `{command}`{}, {date}.", state(&evidence.header));
-    if !converted.is_empty() {
-        text.extend([" No program wrote all of these rows: ", converted, "."]);
-    }
     let parts: Vec<(Header, &str)> = evidence
         .rows
         .iter()
@@ -176,13 +173,6 @@ mod tests {
         );
         assert!(made.contains("`fibula study page docs/x.md`"), "{made}");
         assert!(made.lines().all(|line| line.chars().count() <= COLUMNS), "{made}");
-    }
-
-    #[test]
-    fn a_page_says_which_rows_no_program_wrote() {
-        let header = Header { converted: "those of x are of y.md".into(), ..Header::default() };
-        let made = made(&Evidence { header, rows: Vec::new() }, "x.jsonl", "x.md");
-        assert!(made.contains(" No program wrote all of these rows: those of x are of y.md."), "{made}");
     }
 
     #[test]
