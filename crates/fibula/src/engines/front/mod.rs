@@ -48,7 +48,7 @@ pub(crate) trait Part<A: Address>: Clone + Debug + Sized + Send + Sync + 'static
     type Inner: Persist<A, View: Lookup<A, Width = u32> + Debug> + Debug;
 
     /// See [`Lookup::FEW`].
-    const FEW: usize = if A::BITS == 32 { 4 } else { 12 };
+    const FEW: usize;
 
     /// Makes the part of a table, and returns the other routes.
     ///

@@ -71,6 +71,7 @@ impl<const LEAF: u32> TerraceView<LEAF> {
 impl<const LEAF: u32> Lookup<u128> for TerraceView<LEAF> {
     type Width = u32;
     const ON_BASELINE: bool = false;
+    const FEW: usize = 7;
 
     #[inline(always)]
     fn lookup_metered<M: Meter>(&self, address: u128, meter: &mut M) -> u32 {

@@ -166,6 +166,7 @@ impl<A: InLines> Exact<A> {
 
 impl<A: InLines> Part<A> for Exact<A> {
     type Inner = A::Inner;
+    const FEW: usize = if A::BITS == 32 { 6 } else { 12 };
 
     fn build(rib: &Rib<A>, config: &Config) -> Result<(Self, Rib<A>), Error> {
         let lengths = Lengths::of(rib);

@@ -31,6 +31,8 @@ impl<A: InWindow> Window<A> {
 }
 
 impl<A: InWindow, I: Isa> Rounds<A, u32> for Batch<'_, A, I> {
+    const HAS_SECOND: bool = A::HAS_LONG;
+
     #[inline(always)]
     #[allow(clippy::needless_range_loop, reason = "one index runs through arrays of one block")]
     fn begin<const N: usize, const MOST: usize>(
@@ -63,7 +65,7 @@ impl<A: InWindow, I: Isa> Rounds<A, u32> for Batch<'_, A, I> {
         for lane in 0..len {
             next_hops[lane] = next_hop(words[lane], cover).into();
         }
-        if self.longs.len() > 1 {
+        if A::HAS_LONG && self.longs.len() > 1 {
             waiting.push(len, start, |lane| (words[lane].into(), words[lane] & MARK != 0));
         }
     }

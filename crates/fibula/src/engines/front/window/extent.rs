@@ -58,8 +58,7 @@ impl<A: InWindow> Extent<A> {
             position >= network.len()
                 && (position == *A::POSITIONS.start() || position - network.len() <= BITS_MOST)
         };
-        // Finer where few slots are a large part of a small table.
-        let steps = |position: &u8| position.is_multiple_of(if *position < 16 { 2 } else { 4 });
+        let steps = |position: &u8| position.is_multiple_of(4);
         let positions = A::POSITIONS.filter(steps).filter(fits);
         let windows = positions.map(|position| Self { network, position, held: held(inside, position) });
         let most = windows.clone().map(|window| window.held).max().unwrap_or_default();

@@ -13,6 +13,8 @@ pub(crate) trait InWindow: Address {
     const NETWORKS: RangeInclusive<u8>;
     /// The lengths that a slot may have.
     const POSITIONS: RangeInclusive<u8>;
+    /// Whether a cell may have bounds inside.
+    const HAS_LONG: bool;
     /// The engine of the other routes.
     type Inner: Persist<Self, View: Lookup<Self, Width = u32> + Debug> + Debug;
 
@@ -33,8 +35,9 @@ pub(crate) trait InWindow: Address {
 
 impl InWindow for u32 {
     const NETWORKS: RangeInclusive<u8> = 0..=32;
-    /// A few routes from all over the address space are in slots of /8.
-    const POSITIONS: RangeInclusive<u8> = 8..=32;
+    /// The cells of such slots are hosts, or less.
+    const POSITIONS: RangeInclusive<u8> = 16..=32;
+    const HAS_LONG: bool = false;
     type Inner = intervals::Intervals<Self, u32>;
 
     #[inline(always)]
@@ -47,10 +50,9 @@ impl InWindow for u32 {
         (u64::from(self) << position >> 16) as u16
     }
 
-    /// A cell from bit 16 on is a host, or less.
     #[inline(always)]
-    fn number(self, position: u8) -> u64 {
-        u64::from(self).checked_shl(u32::from(position) + 48).unwrap_or(0)
+    fn number(self, _: u8) -> u64 {
+        0
     }
 }
 
@@ -58,6 +60,7 @@ impl InWindow for u128 {
     /// A provider gets a /29, which has 2^19 slots of 48 bits.
     const NETWORKS: RangeInclusive<u8> = 29..=48;
     const POSITIONS: RangeInclusive<u8> = 48..=64;
+    const HAS_LONG: bool = true;
     type Inner = terrace::Terrace;
 
     #[inline(always)]

@@ -33,7 +33,7 @@ impl<A: InWindow> Window<A> {
         }
         let node = meter.load(&self.shorts[usize::from(named(word))]);
         let word = short_word(isa, &node, address.cell(self.position));
-        if word & MARK == 0 {
+        if !A::HAS_LONG || word & MARK == 0 {
             return word;
         }
         let node = meter.load(&self.longs[usize::from(named(word))]);

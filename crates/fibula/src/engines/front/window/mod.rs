@@ -3,7 +3,7 @@
 //!
 //! # Layout
 //! The [`Extent`] of a window is the network in which nearly all routes of a table are, and the
-//! length *p* of the slots into which it is divided: 48 to 64, and for IPv4 8 to 32.
+//! length *p* of the slots into which it is divided: 48 to 64, and for IPv4 16 to 32.
 //!
 //! ```text
 //! address    | network | slot    | 16 bits | up to 64 bits |
@@ -25,7 +25,7 @@
 //!   has one, the word of the root is the answer. If it has up to eight, the word names a short
 //!   node. End *i* of that is the last cell of interval *i*.
 //! - A cell that has bounds inside is an interval by itself. Its word names a long node, which has
-//!   up to seven intervals.
+//!   up to seven intervals. In IPv4 no bit is after a cell, so that there are no such nodes.
 //! - All ends of a node are compared with the key at once. The number of those below the key is the
 //!   number of the interval, and its word is in the same cache line. Nothing jumps on the result.
 //! - Slots and cells with more intervals have the word 0. An address for which a word is 0 asks the
@@ -258,6 +258,7 @@ impl<A: InWindow> Window<A> {
 
 impl<A: InWindow> Part<A> for Window<A> {
     type Inner = A::Inner;
+    const FEW: usize = if A::BITS == 32 { 8 } else { 14 };
 
     fn build(rib: &Rib<A>, config: &Config) -> Result<(Self, Rib<A>), Error> {
         Self::build_in(Extent::of(rib), rib, config)

@@ -103,6 +103,9 @@ impl<const MOST: usize> Waiting<MOST> {
 
 /// Trees that a batch goes down in rounds.
 pub trait Rounds<A, W> {
+    /// Whether any address may have a second tree. If not, nothing is compiled for it.
+    const HAS_SECOND: bool = true;
+
     /// Looks up the first `len` addresses of a block in the first tree. The block is at index
     /// `start` of the batch. Those that are not done yet go to `waiting`.
     fn begin<const N: usize, const MOST: usize>(
@@ -164,7 +167,7 @@ fn whole_blocks<const BLOCK: usize, const MOST: usize, A: Copy, W, R: Rounds<A, 
     let mut done = 0;
     loop {
         let rest = &addresses[done..];
-        if waiting.len() >= BLOCK || (rest.is_empty() && !waiting.is_empty()) {
+        if R::HAS_SECOND && (waiting.len() >= BLOCK || (rest.is_empty() && !waiting.is_empty())) {
             trees.finish::<BLOCK, MOST>(waiting, addresses, next_hops);
         } else if let Some(block) = rest.first_chunk() {
             ask_ahead::<BLOCK, A>(addresses, done);
@@ -188,7 +191,7 @@ fn to_the_end<const BLOCK: usize, const MOST: usize, A: Copy + Default, W, R: Ro
 ) {
     loop {
         let rest = &addresses[done..];
-        if waiting.len() >= BLOCK || (rest.is_empty() && !waiting.is_empty()) {
+        if R::HAS_SECOND && (waiting.len() >= BLOCK || (rest.is_empty() && !waiting.is_empty())) {
             trees.finish::<BLOCK, MOST>(waiting, addresses, next_hops);
         } else if BLOCK > SHORT_BLOCK
             && let Some(block) = rest.first_chunk()
