@@ -80,7 +80,7 @@ pub trait Lookup<A: Address>: Send + Sync + 'static {
 
     /// The longest call that is a loop of lookups. A pipeline has to be filled and emptied: on a
     /// Xeon and on an EPYC that takes longer than four lookups, or as long, in each engine, and in
-    /// some longer than twelve.
+    /// some longer than twenty.
     const FEW: usize = 4;
 
     /// Returns the answer for one address, and reports each access to the table to `meter`. This is

@@ -258,7 +258,7 @@ impl<A: InWindow> Window<A> {
 
 impl<A: InWindow> Part<A> for Window<A> {
     type Inner = A::Inner;
-    const FEW: usize = if A::BITS == 32 { 8 } else { 14 };
+    const FEW: usize = if A::BITS == 32 { 12 } else { 28 };
 
     fn build(rib: &Rib<A>, config: &Config) -> Result<(Self, Rib<A>), Error> {
         Self::build_in(Extent::of(rib), rib, config)
