@@ -8,8 +8,9 @@ use std::collections::HashMap;
 use std::fmt;
 use std::net::IpAddr;
 
-/// The present routes of several routers, each with the paths of its peers: one entry a prefix, and
-/// 16 bytes for each path. Equal values are stored once a router.
+/// The present routes of several routers, each with the paths of its peers. A prefix with one path
+/// takes some 30 bytes, and each path 16 to 25 where it has several. Equal values are stored once a
+/// router.
 ///
 /// The best path of a prefix is that of the decision process, as in
 /// [`ReadOptions::peer`](crate::table::ReadOptions::peer).
@@ -38,6 +39,17 @@ impl fmt::Display for Excess {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.what)
     }
+}
+
+/// What [`Followed::expire`] has dropped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Expired {
+    /// Nothing was stale.
+    Nothing,
+    /// Some routes. Each change was told.
+    Some,
+    /// All routes of the router, which is forgotten. No change was told.
+    All,
 }
 
 /// What is known of a router.
@@ -184,11 +196,16 @@ impl Followed {
     }
 
     /// Drops the routes of a router that are still stale: whoever has not told them again is waited
-    /// for no longer. Calls `changed` as [`play`](Self::play) does. Returns whether some were.
-    pub fn expire(&mut self, router: &str, changed: impl FnMut(IpPrefix, Option<&NextHopInfo>)) -> bool {
+    /// for no longer. Calls `changed` as [`play`](Self::play) does, unless all routes are stale:
+    /// then the router is [forgotten](Self::forget), which takes no time for each.
+    pub fn expire(&mut self, router: &str, changed: impl FnMut(IpPrefix, Option<&NextHopInfo>)) -> Expired {
         let Some(known) = self.routers.get_mut(router).filter(|known| known.paths.is_stale()) else {
-            return false;
+            return Expired::Nothing;
         };
+        if known.paths.is_all_stale() {
+            self.routers.remove(router);
+            return Expired::All;
+        }
         let mut outcomes = Vec::new();
         known.paths.expire(&mut |prefix, outcome| {
             if outcome.is_change {
@@ -196,7 +213,7 @@ impl Followed {
             }
         });
         known.change(outcomes, changed);
-        true
+        Expired::Some
     }
 
     /// Forgets the routes of a router. Returns the number of its prefixes.
@@ -214,5 +231,55 @@ impl Followed {
     #[must_use]
     pub fn len(&self, router: &str) -> usize {
         self.routers.get(router).map_or(0, |router| router.paths.len())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mrt::{Origin, Path, Peer, Preference, Speaker, What};
+    use std::time::Duration;
+
+    fn announce(peer: u8, at: u32) -> Event {
+        let prefix = IpPrefix::new((at << 8).to_be_bytes(), 24).unwrap();
+        let next_hop = Some([192, 0, 2, peer].into());
+        let (origin, preference) = (Origin::As(64_500), Preference::default());
+        let path = Path { next_hop, origin, length: 2, preference, details: None };
+        let what = What::Announce { prefix, path_id: None, path, dumped: None };
+        let peer = Peer { address: [192, 0, 2, peer].into(), asn: 64_500 };
+        let (time, speaker) = (Duration::ZERO, Speaker::default());
+        Event { offset: 0, time, peer, speaker, multicast: false, what }
+    }
+
+    fn none(prefix: IpPrefix, _: Option<&NextHopInfo>) {
+        panic!("{prefix} is told");
+    }
+
+    #[test]
+    fn a_route_takes_little_and_a_lost_router_no_time() {
+        const ROUTES: u32 = 40_000;
+        let mut followed = Followed::new(None, Value::NextHop, Budget::default()).unwrap();
+        for at in 0..ROUTES {
+            followed.play("one", &announce(1, at), |_, _| {}).unwrap();
+        }
+        let of_one = followed.bytes() / u64::from(ROUTES);
+        assert!((26..=32).contains(&of_one), "{of_one} bytes a route");
+        for peer in 2..=10 {
+            for at in 0..ROUTES {
+                followed.play("one", &announce(peer, at), |_, _| {}).unwrap();
+            }
+        }
+        let of_ten = followed.bytes() / u64::from(10 * ROUTES);
+        assert!((16..=28).contains(&of_ten), "{of_ten} bytes a route");
+        assert_eq!(followed.lose("one"), ROUTES as usize);
+        // One route that is told again holds up the others.
+        followed.play("one", &announce(1, 7), none).unwrap();
+        let mut gone = 0;
+        assert_eq!(followed.expire("one", |_, value| gone += u32::from(value.is_none())), Expired::Some);
+        assert_eq!((gone, followed.len("one"), followed.is_stale("one")), (ROUTES - 1, 1, false));
+        assert_eq!(followed.lose("one"), 1);
+        assert_eq!(followed.expire("one", none), Expired::All);
+        assert_eq!((followed.bytes(), followed.knows("one")), (0, false));
+        assert_eq!(followed.expire("one", none), Expired::Nothing);
     }
 }

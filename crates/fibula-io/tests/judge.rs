@@ -14,7 +14,7 @@ mod history;
 mod naive;
 
 use fibula::{IpPrefix, NextHopInfo, NextHops};
-use fibula_io::follow::Followed;
+use fibula_io::follow::{Expired, Followed};
 use fibula_io::mrt::Events;
 use fibula_io::rov::{Origins, Validity, Vrps};
 use fibula_io::table::{self, AddPath, Loaded, ReadOptions, Tables, Value, read_at};
@@ -205,6 +205,7 @@ fn each_row_of_changes_is_one() {
 
 #[test]
 fn what_a_lost_router_has_told_stays_until_it_has_told_again() {
+    let mut seen = [false; 3];
     each(|seed, history, random| {
         let mut followed = Followed::new(None, Value::Peer, Budget::default()).unwrap();
         let mut table = Answers::new();
@@ -214,23 +215,39 @@ fn what_a_lost_router_has_told_stays_until_it_has_told_again() {
                 followed.lose("");
                 naive.lose();
             }
+            if random.u8(..16) == 0 {
+                let expired = followed.expire("", |prefix, value| change(&mut table, prefix, value));
+                assert_eq!(expired != Expired::Nothing, naive.is_stale(), "history {seed}, update {at}");
+                seen[expired as usize] = true;
+                naive.expire();
+                if expired == Expired::All {
+                    // What was known of its peers is forgotten too.
+                    assert_eq!(judged(&naive, Value::Peer, None), Answers::new(), "history {seed}");
+                    naive = Naive::default();
+                    table.clear();
+                }
+            }
             for event in Events::with(&bytes(std::slice::from_ref(record))[..], AddPath::No) {
-                let change = |prefix: IpPrefix, value: Option<&NextHopInfo>| {
-                    let IpPrefix::V4(prefix) = prefix else { panic!("{prefix}") };
-                    let key = (prefix.first(), prefix.len());
-                    let value = value.map(ToString::to_string);
-                    match value {
-                        Some(value) => table.insert(key, value),
-                        None => table.remove(&key),
-                    };
-                };
+                let change = |prefix: IpPrefix, value: Option<&_>| change(&mut table, prefix, value);
                 followed.play("", &event.unwrap(), change).unwrap();
             }
             naive.take(record);
             assert_eq!(table, judged(&naive, Value::Peer, None), "history {seed}, update {at}");
+            assert_eq!(followed.len(""), table.len(), "history {seed}, update {at}");
             assert_eq!(followed.is_stale(""), naive.is_stale(), "history {seed}, update {at}");
         }
     });
+    assert_eq!(seen, [true; 3]);
+}
+
+/// Makes a change of a table.
+fn change(table: &mut Answers, prefix: IpPrefix, value: Option<&NextHopInfo>) {
+    let IpPrefix::V4(prefix) = prefix else { panic!("{prefix}") };
+    let key = (prefix.first(), prefix.len());
+    match value {
+        Some(value) => table.insert(key, value.to_string()),
+        None => table.remove(&key),
+    };
 }
 
 #[test]

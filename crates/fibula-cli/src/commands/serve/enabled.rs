@@ -7,7 +7,7 @@ use crate::feed::{Feed, Listener, PolicyName, Routers, ris_live};
 use crate::reading::Reading;
 use anyhow::{Context, anyhow, bail, ensure};
 use fibula::{IpPrefix, NextHopInfo};
-use fibula_io::follow::{Excess, Followed};
+use fibula_io::follow::{Excess, Expired, Followed};
 use fibula_io::mrt::bmp::SESSIONS_MAX;
 use fibula_io::mrt::{Event, Peer, What};
 use fibula_io::table::Value;
@@ -227,25 +227,18 @@ impl Fed {
         let overdue = stale.extract_if(|_, since| since.elapsed() > most);
         for (table, _) in overdue {
             let before = followed.len(&table);
-            let mut changes = Vec::new();
-            followed.expire(&table, |prefix, value| changes.push((prefix, value.cloned())));
+            let change = |prefix, value: Option<&_>| self.handle.change(&table, prefix, value);
+            let expired = followed.expire(&table, change);
             let (left, most) = (followed.len(&table), format_duration(most));
             tell(format_args!("{table}: {} prefixes were stale for {most} and are dropped", before - left));
-            if left == 0 {
-                followed.forget(&table);
-            }
-            let is_away = *is_ended && table == self.name;
-            if left == 0 && !is_away {
-                // At once: routers wait meanwhile.
-                self.handle.forget(&table);
-                continue;
-            }
-            for (prefix, value) in changes {
-                self.handle.change(&table, prefix, value.as_ref());
-            }
             // What a feed that is away has now is not known.
-            if !is_away {
-                self.handle.recover(&table);
+            let is_away = *is_ended && table == self.name;
+            match expired {
+                // At once: routers wait meanwhile.
+                Expired::All if is_away => self.handle.clear(&table),
+                Expired::All => self.handle.forget(&table),
+                Expired::Some | Expired::Nothing if is_away => {}
+                Expired::Some | Expired::Nothing => self.handle.recover(&table),
             }
         }
     }
@@ -258,7 +251,7 @@ fn expire(fed: &Arc<Fed>, most: Duration) {
         while let Some(fed) = fed.upgrade() {
             fed.expire(most);
             drop(fed);
-            std::thread::sleep(most.min(Duration::from_secs(1)));
+            std::thread::sleep(most.min(Duration::from_millis(200)));
         }
     });
 }
