@@ -79,6 +79,16 @@ impl Router {
         }
     }
 
+    /// Forgets values that no path has any more, if they are many.
+    fn forget_unused(&mut self) {
+        let Self { paths, best } = self;
+        if paths.forget_unused()
+            && let Some(best) = best
+        {
+            *best = paths.answers().into_iter().collect();
+        }
+    }
+
     fn bytes(&self) -> u64 {
         let best = self.best.as_ref().map_or(0, |best| best.memory().total());
         self.paths.bytes() + best as u64
@@ -142,6 +152,7 @@ impl Followed {
             return Ok(());
         }
         self.uncounted = 0;
+        known.forget_unused();
         self.excess().map_or(Ok(()), Err)
     }
 
@@ -281,5 +292,38 @@ mod tests {
         assert_eq!(followed.expire("one", none), Expired::All);
         assert_eq!((followed.bytes(), followed.knows("one")), (0, false));
         assert_eq!(followed.expire("one", none), Expired::Nothing);
+    }
+
+    #[test]
+    fn values_that_no_path_has_are_forgotten() {
+        for value in [Value::OriginAs, Value::Origins] {
+            let mut followed = Followed::new(None, value, Budget::default()).unwrap().compiled();
+            let mut random = fastrand::Rng::with_seed(7);
+            let mut told: HashMap<IpPrefix, String> = HashMap::new();
+            for step in 0..40_000 {
+                let mut event = announce(random.u8(1..=3), random.u32(..20));
+                if let What::Announce { prefix, path, .. } = &mut event.what {
+                    (path.origin, path.preference.exit) = (Origin::As(random.u32(1..)), random.u32(..));
+                    path.preference.neighbour = 64_500;
+                    if random.u8(..3) == 0 {
+                        event.what = What::Withdraw { prefix: *prefix, path_id: None };
+                    }
+                }
+                let change = |prefix, value: Option<&NextHopInfo>| match value {
+                    Some(value) => drop(told.insert(prefix, value.to_string())),
+                    None => drop(told.remove(&prefix)),
+                };
+                followed.play("one", &event, change).unwrap();
+                for at in (0..20_u32).filter(|_| step % 16 == 0) {
+                    let [_, second, third, _] = (at << 8).to_be_bytes();
+                    let found = followed.lookup("one", [0, second, third, 9].into());
+                    let found = found.map(|(prefix, value)| (prefix, value.to_string()));
+                    let prefix = IpPrefix::new((at << 8).to_be_bytes(), 24).unwrap();
+                    assert_eq!(found, told.get(&prefix).map(|value| (prefix, value.clone())));
+                }
+            }
+            // 3 paths to each of 20 prefixes, and what has gone since they were last counted.
+            assert!(followed.bytes() < 1 << 20, "{} bytes", followed.bytes());
+        }
     }
 }

@@ -88,6 +88,11 @@ impl Peers {
         self.known.len()
     }
 
+    /// Returns the number of the paths of all.
+    pub(super) fn kept(&self) -> usize {
+        self.known.iter().flat_map(|known| known.kept).map(|kept| kept as usize).sum()
+    }
+
     /// Returns the bytes that it takes, about.
     pub(super) fn bytes(&self) -> usize {
         self.known.len() * 4 * size_of::<Known>()
