@@ -23,6 +23,8 @@ pub struct Followed {
     share: u8,
     is_asked: bool,
     routers: HashMap<String, Router>,
+    /// The router that each table is of, of those that are not called by it.
+    owners: HashMap<String, String>,
     /// The events since memory was counted.
     uncounted: u32,
 }
@@ -102,9 +104,9 @@ impl Followed {
     /// If `peer` is neither an address nor an AS number.
     pub fn new(peer: Option<&str>, value: Value, budget: Budget) -> Result<Self, String> {
         let choice = PeerChoice::parse(peer)?;
-        let routers = HashMap::new();
+        let (routers, owners) = (HashMap::new(), HashMap::new());
         let memory = budget.memory;
-        Ok(Self { choice, value, memory, share: 100, is_asked: false, routers, uncounted: 0 })
+        Ok(Self { choice, value, memory, share: 100, is_asked: false, routers, owners, uncounted: 0 })
     }
 
     /// Compiles the table of each router as it changes, so that addresses can be
@@ -118,6 +120,14 @@ impl Followed {
     #[must_use]
     pub fn sharing(self, share: u8) -> Self {
         Self { share, ..self }
+    }
+
+    /// Counts what `table` takes for `router`, whose other tables are followed too: under a name
+    /// for each, as if they were of several routers.
+    pub fn charge(&mut self, table: &str, router: &str) {
+        if table != router {
+            self.owners.insert(table.to_owned(), router.to_owned());
+        }
     }
 
     /// Applies an event of a router. Calls `changed` for each prefix that has another value now,
@@ -157,12 +167,12 @@ impl Followed {
     }
 
     fn excess(&self) -> Option<Excess> {
-        let (mut all, mut most) = (0, None);
+        let mut each: HashMap<&String, u64> = HashMap::new();
         for (name, router) in &self.routers {
-            let bytes = router.bytes();
-            all += bytes;
-            most = most.max(Some((bytes, name)));
+            *each.entry(self.owners.get(name).unwrap_or(name)).or_default() += router.bytes();
         }
+        let all: u64 = each.values().sum();
+        let most = each.into_iter().map(|(router, bytes)| (bytes, router)).max();
         let (most, router) = most?;
         let (memory, share) = (Bytes(self.memory), self.share);
         let what = if all > self.memory {
@@ -229,6 +239,7 @@ impl Followed {
 
     /// Forgets the routes of a router. Returns the number of its prefixes.
     pub fn forget(&mut self, router: &str) -> usize {
+        self.owners.remove(router);
         self.routers.remove(router).map_or(0, |router| router.paths.len())
     }
 
