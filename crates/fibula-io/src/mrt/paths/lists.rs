@@ -73,10 +73,12 @@ impl List {
     }
 }
 
-/// Adds a path. A list has few, and room for twice as many would often be left.
+/// Adds a path. Of more than a few, room for twice as many would often be left.
 fn push(paths: &mut Vec<Held>, new: Held) {
+    const FEW: usize = 8;
     if paths.len() == paths.capacity() {
-        paths.reserve_exact((paths.len() / 2).max(2));
+        let more = if paths.len() < FEW { paths.len() } else { paths.len() / 2 };
+        paths.reserve_exact(more.max(2));
     }
     paths.push(new);
 }
