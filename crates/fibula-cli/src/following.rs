@@ -1,7 +1,7 @@
 //! [`Following`]: tables that feeds change while addresses are looked up in them.
 
 use crate::exit::{Verdict, tell};
-use crate::feed::{Feed, Listener, PolicyName, Routers, SERVED};
+use crate::feed::{Feed, Listener, PolicyName, Routers, SERVED, views};
 use crate::reading::Reading;
 use anyhow::ensure;
 use fibula_io::follow::{Excess, Followed};
@@ -26,6 +26,10 @@ impl Shared {
 }
 
 impl Listener for Shared {
+    fn charge(&mut self, table: &str, router: &str) {
+        self.lock().charge(table, router);
+    }
+
     fn event(&mut self, router: Option<&str>, event: &Event) -> anyhow::Result<Option<Excess>> {
         Ok(self.lock().play(router.unwrap_or_default(), event, |_, _| {}).err())
     }
@@ -51,8 +55,20 @@ pub(crate) struct Following {
 impl Following {
     /// Applies the files among `feeds` whole, in their order. From the first pipe on they are
     /// followed by a thread of their own. `input` is where the addresses come from.
-    pub(crate) fn start(feeds: &[Feed], reading: &Reading, input: &str) -> anyhow::Result<Self> {
+    pub(crate) fn start(
+        feeds: &[Feed],
+        policy: PolicyName,
+        reading: &Reading,
+        input: &str,
+    ) -> anyhow::Result<Self> {
         let by_router = feeds.iter().any(|feed| matches!(feed, Feed::Bmp(_)));
+        ensure!(
+            by_router || policy == PolicyName::default(),
+            "--policy is for routers (--follow bmp:ADDRESS)"
+        );
+        if by_router {
+            ensure!(views(&[policy], reading)?.is_one(), "--vrf: a router is asked by one table");
+        }
         ensure!(!by_router || feeds.len() == 1, "routers cannot be followed beside files");
         ensure!(!feeds.iter().any(|feed| matches!(feed, Feed::RisLive(_) | Feed::Routes(_))), SERVED);
         let takes_input = input == "-" && feeds.contains(&Feed::Input("-".into()));
@@ -67,15 +83,14 @@ impl Following {
         let (files, pipes) = feeds.split_at(feeds.iter().take_while(is_whole).count());
         let mut whole = true;
         for feed in files {
-            whole &= feed.follow(reading, PolicyName::default(), &Routers::default(), &mut shared)?
-                == Verdict::Good;
+            whole &= feed.follow(reading, &[policy], &Routers::default(), &mut shared)? == Verdict::Good;
         }
         let has_failed = Arc::new(AtomicBool::new(false));
         let beside = (pipes.to_vec(), reading.clone(), shared.clone(), Arc::clone(&has_failed));
         thread::spawn(move || {
             let (feeds, reading, mut shared, has_failed) = beside;
             for feed in &feeds {
-                match feed.follow(&reading, PolicyName::default(), &Routers::default(), &mut shared) {
+                match feed.follow(&reading, &[policy], &Routers::default(), &mut shared) {
                     Ok(Verdict::Good) => {}
                     other => {
                         has_failed.store(true, Ordering::Relaxed);

@@ -37,7 +37,8 @@ pub(crate) struct Reading {
     #[arg(long)]
     pub(crate) strict: bool,
     /// The VRF to read, of a format that shows several, or by its route distinguisher (65000:1) of
-    /// a router that speaks BMP; the default one if not given
+    /// a router that speaks BMP, of which several may be given with commas between them, or `all`;
+    /// the default one if not given
     #[arg(long, value_name = "NAME")]
     pub(crate) vrf: Option<String>,
     /// The routing table to read, of a format that shows several; the main one if not given

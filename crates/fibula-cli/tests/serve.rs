@@ -136,6 +136,44 @@ fn what_a_router_sends_of_a_vrf_is_a_table() {
 }
 
 #[test]
+fn each_view_of_a_router_is_a_table() {
+    let arguments = ["--follow", "bmp:127.0.0.1:0", "--policy", "own,out,pre", "--vrf", "all"];
+    let mut service = Service::start(&arguments);
+    let line = service.line();
+    let address = line.trim().strip_prefix("fibula: listening at ").unwrap_or_else(|| panic!("{line}"));
+    // The type of the peer, its flags, the last octet of its distinguisher, and of the prefix.
+    let of = |kind: u8, flags: u8, vrf: u8, third: u8| {
+        let mut message = monitoring();
+        (message[6], message[7], message[15]) = (kind, flags, vrf);
+        *message.last_mut().unwrap() = third;
+        message
+    };
+    let mut router = TcpStream::connect(address).unwrap();
+    router.write_all(&[of(0, 0, 0, 100), of(0, 0x50, 0, 101), of(1, 0, 7, 102)].concat()).unwrap();
+    let tables = [("own", 100), ("pre", 100), ("out", 101), ("0-7-own", 102), ("0-7-pre", 102)];
+    for (table, third) in tables {
+        let path = format!("/v1/lookup?table=127.0.0.1-{table}&addr=198.51.{third}.7");
+        until(&service, &path, r#""next_hop":"203.0.113.1""#);
+        let routes = service.get(&format!("/v1/routes?table=127.0.0.1-{table}"));
+        assert_eq!(routes.matches("prefix").count(), 1, "{table}: {routes}");
+    }
+    assert_eq!(service.get("/v1/tables").matches(r#""table":"#).count(), tables.len());
+    drop(router);
+    for (table, _) in tables {
+        until(&service, "/healthz", &format!(r#""127.0.0.1-{table}":{{"state":"stale""#));
+    }
+    // It tells one view again, and all others wait for it.
+    let mut router = TcpStream::connect(address).unwrap();
+    let mut end = end_of_rib();
+    end[7] = 0x50;
+    router.write_all(&[of(0, 0x50, 0, 103), end].concat()).unwrap();
+    until(&service, "/v1/lookup?table=127.0.0.1-out&addr=198.51.103.7", r#""next_hop":"203.0.113.1""#);
+    until(&service, "/v1/lookup?table=127.0.0.1-out&addr=198.51.101.7", r#""prefix":null"#);
+    let health = service.get("/healthz");
+    assert_eq!(health.matches(r#""state":"stale""#).count(), tables.len() - 1, "{health}");
+}
+
+#[test]
 fn a_pipe_that_has_ended_is_stale_and_a_file_is_not() {
     let folder = tempfile::tempdir().unwrap();
     let [pipe, file] = ["pipe", "file"].map(|name| folder.path().join(name));
@@ -315,7 +353,7 @@ fn there_are_no_more_connections_than_files_may_be_open() {
 
 #[test]
 fn a_router_is_charged_for_its_own_routes_and_only_some_may_connect() {
-    let arguments = ["--follow", "bmp:127.0.0.1:0", "--max-memory", "16M", "--bmp-share", "4%"];
+    let arguments = ["--follow", "bmp:127.0.0.1:0", "--max-memory", "4M", "--bmp-share", "4%"];
     let mut service = Service::start(&[&arguments[..], &["--bmp-allow", "127.0.0.0/30,::1"]].concat());
     let mut told = String::new();
     let mut next = |service: &mut Service| {

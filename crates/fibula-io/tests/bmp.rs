@@ -1,7 +1,7 @@
 //! Routers that speak BMP, well and badly.
 
 use fibula_io::Kind;
-use fibula_io::mrt::bmp::{LENGTH_MAX, PEERS_MAX, Policy, Session, View, Vrf};
+use fibula_io::mrt::bmp::{LENGTH_MAX, PEERS_MAX, Policy, Session, VIEWS_MAX, View, Views, Vrf, Vrfs};
 use fibula_io::mrt::{Event, What};
 
 /// The header of a peer of IPv4, by the last byte of its address.
@@ -57,8 +57,8 @@ fn down(last: u8) -> Vec<u8> {
 }
 
 /// Returns the events and errors of messages, as text.
-fn told(bytes: &[u8], view: impl Into<View>) -> Vec<String> {
-    Session::new(bytes, view)
+fn told(bytes: &[u8], views: impl Into<Views>) -> Vec<String> {
+    Session::new(bytes, views)
         .map(|event| match event {
             Ok(Event { peer, what, .. }) => {
                 let peer = peer.address;
@@ -329,6 +329,34 @@ fn more_peers_than_fit_end_the_session() {
 }
 
 #[test]
+fn more_views_than_fit_end_the_session() {
+    let mut bytes = Vec::new();
+    for vrf in 1..=VIEWS_MAX as u16 {
+        let mut header = peer(1, 0);
+        header[0] = 1;
+        header[8..10].copy_from_slice(&vrf.to_be_bytes());
+        bytes.extend(message(0, &[&header, &update(&[], &[100])]));
+    }
+    let views = Views::new(vec![Policy::Pre], Vrfs::All);
+    let told: Vec<_> = Session::new(&bytes[..], views).collect();
+    // The global table is a view, too.
+    assert_eq!(told.len(), VIEWS_MAX);
+    let last = told.last().unwrap().as_ref().unwrap_err();
+    assert!(last.to_string().ends_with("more than 1024 views, the limit of a session"), "{last}");
+}
+
+#[test]
+fn details_are_read_where_they_are_asked_for() {
+    let bytes = monitoring(1, 0, &update(&[], &[100]));
+    for is_detailed in [false, true] {
+        let views = Views::from(Policy::Own).detailed(is_detailed);
+        let event = Session::new(&bytes[..], views).next().unwrap().unwrap();
+        let What::Announce { path, .. } = event.what else { panic!("{event:?}") };
+        assert_eq!(path.details.map(|details| details.as_path.elements.len()), is_detailed.then_some(1));
+    }
+}
+
+#[test]
 fn any_bytes_end() {
     let random = &mut fastrand::Rng::with_seed(7);
     let good = [up(1, &open(1), &open(2)), monitoring(1, 0, &update(&[9], &[100])), down(1)].concat();
@@ -359,7 +387,7 @@ mod station {
             let name = router.to_string();
             match told {
                 Told::Began => lines.push(format!("{name} began {}", followed.forget(&name))),
-                Told::Event(event) => followed.play(&name, &event, |_, _| {}).unwrap(),
+                Told::Event(_, event) => followed.play(&name, &event, |_, _| {}).unwrap(),
                 Told::Damage(damage) => lines.push(format!("{name} {damage}")),
                 Told::Ended(..) => {
                     lines.push(format!("{name} ended"));
@@ -390,7 +418,7 @@ mod station {
         let mut why = None;
         while let Some((router, told)) = station.next() {
             match told {
-                Told::Event(event) if why.is_none() => {
+                Told::Event(_, event) if why.is_none() => {
                     why = followed.play("one", &event, |_, _| {}).err();
                     if why.is_some() {
                         followed.forget("one");

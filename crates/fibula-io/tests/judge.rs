@@ -12,10 +12,13 @@ mod common;
 mod history;
 #[path = "judge/naive.rs"]
 mod naive;
+#[path = "judge/views.rs"]
+mod views;
 
 use fibula::{IpPrefix, NextHopInfo, NextHops};
-use fibula_io::follow::Followed;
+use fibula_io::follow::{Expired, Followed};
 use fibula_io::mrt::Events;
+use fibula_io::mrt::bmp::{Policy, Session, View, Views, Vrfs};
 use fibula_io::rov::{Origins, Validity, Vrps};
 use fibula_io::table::{self, AddPath, Loaded, ReadOptions, Tables, Value, read_at};
 use fibula_io::{Budget, Source, update};
@@ -205,6 +208,7 @@ fn each_row_of_changes_is_one() {
 
 #[test]
 fn what_a_lost_router_has_told_stays_until_it_has_told_again() {
+    let mut seen = [false; 3];
     each(|seed, history, random| {
         let mut followed = Followed::new(None, Value::Peer, Budget::default()).unwrap();
         let mut table = Answers::new();
@@ -214,23 +218,81 @@ fn what_a_lost_router_has_told_stays_until_it_has_told_again() {
                 followed.lose("");
                 naive.lose();
             }
+            if random.u8(..16) == 0 {
+                let expired = followed.expire("", |prefix, value| change(&mut table, prefix, value));
+                assert_eq!(expired != Expired::Nothing, naive.is_stale(), "history {seed}, update {at}");
+                seen[expired as usize] = true;
+                naive.expire();
+                if expired == Expired::All {
+                    // What was known of its peers is forgotten too.
+                    assert_eq!(judged(&naive, Value::Peer, None), Answers::new(), "history {seed}");
+                    naive = Naive::default();
+                    table.clear();
+                }
+            }
             for event in Events::with(&bytes(std::slice::from_ref(record))[..], AddPath::No) {
-                let change = |prefix: IpPrefix, value: Option<&NextHopInfo>| {
-                    let IpPrefix::V4(prefix) = prefix else { panic!("{prefix}") };
-                    let key = (prefix.first(), prefix.len());
-                    let value = value.map(ToString::to_string);
-                    match value {
-                        Some(value) => table.insert(key, value),
-                        None => table.remove(&key),
-                    };
-                };
+                let change = |prefix: IpPrefix, value: Option<&_>| change(&mut table, prefix, value);
                 followed.play("", &event.unwrap(), change).unwrap();
             }
             naive.take(record);
             assert_eq!(table, judged(&naive, Value::Peer, None), "history {seed}, update {at}");
+            assert_eq!(followed.len(""), table.len(), "history {seed}, update {at}");
             assert_eq!(followed.is_stale(""), naive.is_stale(), "history {seed}, update {at}");
         }
     });
+    assert_eq!(seen, [true; 3]);
+}
+
+/// Makes a change of a table.
+fn change(table: &mut Answers, prefix: IpPrefix, value: Option<&NextHopInfo>) {
+    let IpPrefix::V4(prefix) = prefix else { panic!("{prefix}") };
+    let key = (prefix.first(), prefix.len());
+    match value {
+        Some(value) => table.insert(key, value.to_string()),
+        None => table.remove(&key),
+    };
+}
+
+#[test]
+fn each_view_of_a_router_is_as_the_judge_sees_it() {
+    each(|seed, history, random| {
+        let messages = views::draw(&history.updates, random);
+        let stream = views::stream(&messages);
+        let value = VALUES[random.usize(..VALUES.len())];
+        let all_views = Views::new(Policy::ALL.to_vec(), Vrfs::All);
+        let all = followed(&stream, all_views, value);
+        for table in views::TABLES {
+            for policy in Policy::ALL {
+                let view = views::view(policy, table);
+                let naive = Naive::of(&views::of_view(&messages, policy, table));
+                let judged = judged(&naive, value, None);
+                let found = all.get(&name(&view)).cloned().unwrap_or_default();
+                assert_eq!(found, judged, "history {seed}, {value:?}, {view:?}");
+                let alone = followed(&stream, view.clone(), value);
+                let found = alone.get(&name(&view)).cloned().unwrap_or_default();
+                assert_eq!(found, judged, "history {seed}, {value:?}, {view:?} alone");
+            }
+        }
+    });
+}
+
+fn name(view: &View) -> String {
+    format!("{} of {:?}", view.policy, view.vrf.as_ref().map(ToString::to_string))
+}
+
+/// Follows views of what a router tells. Returns the tables, each by the name of its view.
+fn followed(stream: &[u8], views: impl Into<Views>, value: Value) -> BTreeMap<String, Answers> {
+    let mut followed = Followed::new(None, value, Budget::default()).unwrap();
+    let mut tables: BTreeMap<String, Answers> = BTreeMap::new();
+    let mut session = Session::new(stream, views);
+    while let Some(event) = session.next_of() {
+        let (number, event) = event.unwrap();
+        let view = session.view(number);
+        let name = name(view);
+        let table = tables.entry(name.clone()).or_default();
+        followed.play(&name, &event, |prefix, value| change(table, prefix, value)).unwrap();
+    }
+    tables
 }
 
 #[test]

@@ -88,7 +88,7 @@ fn followed(network: &Network, policy: Policy) -> Arc<Mutex<Best>> {
             let router = router.to_string();
             let mut best = shared.lock().unwrap();
             match told {
-                Told::Event(event) => {
+                Told::Event(_, event) => {
                     let change = |prefix: fibula::IpPrefix, value: Option<&fibula::NextHopInfo>| match value {
                         Some(value) => drop(best.insert(prefix.to_string(), value.to_string())),
                         None => drop(best.remove(&prefix.to_string())),

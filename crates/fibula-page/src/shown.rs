@@ -109,12 +109,21 @@ impl Shown {
     /// Makes changes, in order, which are one more generation. O(changes).
     pub fn change(&mut self, changes: &[Change]) {
         self.generation += 1;
+        let mut numbered: Vec<(IpPrefix, Option<NextHop>)> = Vec::with_capacity(changes.len());
         for Change { prefix, value } in changes {
-            // More values than numbers: the route is left as it is.
             match value.as_ref().map(|info| self.number(info)) {
-                Some(Some(next_hop)) => drop(self.table.insert(*prefix, next_hop)),
+                // More values than numbers: the route is left as it is.
                 Some(None) => {}
-                None => drop(self.table.remove(*prefix)),
+                next_hop => numbered.push((*prefix, next_hop.flatten())),
+            }
+        }
+        // Together, since neighbouring routes are compiled at once.
+        if self.table.try_apply(numbered.iter().copied()).is_err() {
+            for (prefix, next_hop) in numbered {
+                match next_hop {
+                    Some(next_hop) => drop(self.table.insert(prefix, next_hop)),
+                    None => drop(self.table.remove(prefix)),
+                }
             }
         }
         // As many that no route has any more as a table of AS paths would gather in days.

@@ -369,8 +369,8 @@ impl Talk {
     ) -> impl Future<Output = Result<Response<Sent>, Infallible>> + use<> {
         let path = request.uri().path();
         let is_crowded = self.is_reserved && !RESERVED.contains(&path);
-        let is_known = self.app.hosts.has(request.uri(), request.headers());
-        let refused = if is_known { is_crowded.then(crowded) } else { Some(misdirected()) };
+        let refusal = self.app.hosts.refusal(&request);
+        let refused = refusal.map(Refusal::into_response).or_else(|| is_crowded.then(crowded));
         let is_withdrawn = WITHDRAWN.contains(&path);
         let (mut request, busy) = self.activity.begin(request, is_withdrawn);
         request.extensions_mut().insert(Arc::clone(&self.share));
@@ -404,11 +404,4 @@ fn crowded() -> axum::response::Response {
     let mut response = Refusal::new(StatusCode::SERVICE_UNAVAILABLE, what).into_response();
     response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("1"));
     response
-}
-
-/// Refuses a name that the service does not have.
-fn misdirected() -> axum::response::Response {
-    let what = "this is no name of this service: on loopback without a token it has addresses, names without \
-                dots, and those that --host gives";
-    Refusal::new(StatusCode::MISDIRECTED_REQUEST, what).into_response()
 }

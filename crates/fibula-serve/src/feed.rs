@@ -61,6 +61,19 @@ struct Writer {
     held: Vec<Weak<Served>>,
 }
 
+impl Writer {
+    /// Makes the changes that the other copy has missed, so that they take no memory while the feed
+    /// tells nothing.
+    fn catch_up(&mut self) {
+        if self.missed.is_empty() {
+            return;
+        }
+        if let Some(spare) = self.spare.as_mut().and_then(Arc::get_mut) {
+            spare.change(&std::mem::take(&mut self.missed));
+        }
+    }
+}
+
 impl Fed {
     fn new(name: &str) -> Self {
         let writer = Mutex::new(Writer::default());
@@ -75,15 +88,20 @@ impl Fed {
     /// Publishes what is pending. O(changes), unless a copy must be made.
     fn publish(&self, events: &Events, is_tick: bool) {
         let mut writer = self.writer();
-        let Writer { pending, since, spare, missed, waited, held } = &mut *writer;
-        if pending.is_empty() {
+        if writer.pending.is_empty() {
+            if is_tick {
+                writer.catch_up();
+            }
             return;
         }
+        let Writer { pending, since, spare, missed, waited, held } = &mut *writer;
         held.retain(|copy| copy.strong_count() > 0);
         let current = self.current.load_full();
         let mut next = match spare.take().map(Arc::try_unwrap) {
             Some(Ok(mut spare)) => {
-                spare.change(missed);
+                if !missed.is_empty() {
+                    spare.change(missed);
+                }
                 spare
             }
             Some(Err(kept)) if *waited < PATIENCE || held.len() >= HELD => {
@@ -141,6 +159,19 @@ impl Feeds {
         }
     }
 
+    /// Drops all routes of a table, whatever is pending. The table stays.
+    pub(crate) fn clear(&self, name: &str, events: &Events) {
+        let fed = self.of(name);
+        let mut writer = fed.writer();
+        let held = std::mem::take(&mut writer.held);
+        *writer = Writer { held, ..Writer::default() };
+        let before = fed.current.load_full();
+        let cleared = Arc::new(before.cleared());
+        fed.current.store(Arc::clone(&cleared));
+        drop(writer);
+        events.replaced(&before, &cleared);
+    }
+
     /// Forgets a table, whatever is pending.
     pub(crate) fn forget(&self, name: &str, events: &Events) {
         self.recover(name);
@@ -184,5 +215,59 @@ impl Feeds {
     /// Publishes what is pending in all tables.
     pub(crate) fn publish(&self, events: &Events) {
         self.all().iter().for_each(|fed| fed.publish(events, true));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Publishes changes of hosts of 10/8, and returns how many routes and generations there are.
+    fn publish(feeds: &Feeds, hosts: &[u8], value: Option<&str>) -> (usize, u64) {
+        let events = Events::default();
+        let value = value.map(NextHopInfo::parse);
+        for &host in hosts {
+            let prefix = IpPrefix::new([10, 0, 0, host], 32).unwrap();
+            feeds.change("fed", prefix, value.as_ref(), &events);
+        }
+        feeds.publish(&events);
+        let table = feeds.tables().next().unwrap();
+        (table.table.len(), table.generation)
+    }
+
+    fn missed(feeds: &Feeds) -> usize {
+        feeds.all().iter().map(|fed| fed.writer().missed.len()).sum()
+    }
+
+    #[test]
+    fn both_copies_have_all_once_the_feed_is_silent() {
+        let feeds = Feeds::default();
+        assert_eq!(publish(&feeds, &[1, 2, 3], Some("one")), (3, 1));
+        assert_eq!(missed(&feeds), 3);
+        assert_eq!(publish(&feeds, &[], None), (3, 1));
+        assert_eq!(missed(&feeds), 0);
+        // What a reader has cannot catch up, and does later.
+        assert_eq!(publish(&feeds, &[4], Some("two")), (4, 2));
+        let read = feeds.all()[0].writer().spare.clone();
+        assert_eq!(publish(&feeds, &[], None), (4, 2));
+        assert_eq!(missed(&feeds), 1);
+        drop(read);
+        // With and without the tick between.
+        assert_eq!(publish(&feeds, &[1], None), (3, 3));
+        assert_eq!(publish(&feeds, &[5], Some("one")), (4, 4));
+        assert_eq!(publish(&feeds, &[], None), (4, 4));
+        assert_eq!(publish(&feeds, &[6], Some("one")), (5, 5));
+    }
+
+    #[test]
+    fn a_table_is_cleared_at_once_and_fed_again() {
+        let feeds = Feeds::default();
+        assert_eq!(publish(&feeds, &[1, 2], Some("one")), (2, 1));
+        let prefix = IpPrefix::new([10, 0, 0, 3], 32).unwrap();
+        feeds.change("fed", prefix, Some(&NextHopInfo::parse("two")), &Events::default());
+        feeds.clear("fed", &Events::default());
+        assert_eq!(publish(&feeds, &[], None), (0, 2));
+        assert_eq!(publish(&feeds, &[2, 4], Some("one")), (2, 3));
+        assert_eq!(publish(&feeds, &[2], None), (1, 4));
     }
 }

@@ -4,8 +4,9 @@
 //! asks the service as if it were that site. Whoever listens on loopback without a token therefore
 //! answers only to names that no site has.
 
+use crate::refusal::Refusal;
 use axum::http::header::{HOST, HeaderMap};
-use axum::http::{HeaderValue, Uri};
+use axum::http::{HeaderValue, Request, StatusCode, Uri, Version};
 use std::net::IpAddr;
 
 /// The names that are answered to.
@@ -22,10 +23,23 @@ impl Hosts {
         Self { is_checked, names: names.to_vec() }
     }
 
+    /// Returns why a request is refused for the names by which it calls the service.
+    pub(crate) fn refusal<B>(&self, request: &Request<B>) -> Option<Refusal> {
+        let count = request.headers().get_all(HOST).iter().count();
+        // RFC 9112 section 3.2. Programs between a client and the service may take different ones.
+        if count > 1 || count == 0 && request.version() == Version::HTTP_11 {
+            return Some(Refusal::bad(format_args!("Host: given {count} times, expected once")));
+        }
+        let what = "this is no name of this service: on loopback without a token it has addresses, names without \
+                    dots, and those that --host gives";
+        let is_known = self.has(request.uri(), request.headers());
+        (!is_known).then(|| Refusal::new(StatusCode::MISDIRECTED_REQUEST, what))
+    }
+
     /// Returns whether a request calls the service by a name that it may have: an address, a name
     /// without dots, one of `localhost`, or one that was given. One without a name may pass: no
     /// browser sends it.
-    pub(crate) fn has(&self, uri: &Uri, headers: &HeaderMap) -> bool {
+    fn has(&self, uri: &Uri, headers: &HeaderMap) -> bool {
         let host = headers.get(HOST).map(HeaderValue::as_bytes);
         !self.is_checked
             || host
@@ -85,5 +99,22 @@ mod tests {
         }
         assert!(hosts.has(&Uri::from_static("/"), &HeaderMap::new()));
         assert!(!hosts.has(&Uri::from_static("http://evil.example/"), &HeaderMap::new()));
+    }
+
+    #[test]
+    fn a_request_calls_the_service_by_one_name() {
+        let hosts = Hosts::new(true, &[]);
+        let status = |version, names: &[&str]| {
+            let mut request = Request::builder().version(version);
+            for name in names {
+                request = request.header(HOST, *name);
+            }
+            hosts.refusal(&request.body(()).unwrap()).map_or(200, |refusal| refusal.status.as_u16())
+        };
+        assert_eq!(status(Version::HTTP_11, &["localhost"]), 200);
+        assert_eq!(status(Version::HTTP_11, &["localhost", "localhost"]), 400);
+        assert_eq!(status(Version::HTTP_11, &["localhost", "evil.example"]), 400);
+        assert_eq!(status(Version::HTTP_11, &["evil.example"]), 421);
+        assert_eq!((status(Version::HTTP_11, &[]), status(Version::HTTP_10, &[])), (400, 200));
     }
 }

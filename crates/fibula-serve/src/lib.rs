@@ -274,6 +274,11 @@ impl Handle {
         self.app.feeds.bad(&plain_name(table))
     }
 
+    /// Drops all routes of a table of a feed. The table stays.
+    pub fn clear(&self, table: &str) {
+        self.app.feeds.clear(&plain_name(table), &self.app.events);
+    }
+
     /// Forgets a table of a feed.
     pub fn forget(&self, table: &str) {
         self.app.feeds.forget(&plain_name(table), &self.app.events);

@@ -60,6 +60,13 @@ impl Served {
         Self::of(self.shown.copy(), self.origin.clone(), self.is_fed)
     }
 
+    /// Returns the next generation of the table, which has no routes.
+    pub(crate) fn cleared(&self) -> Self {
+        let mut shown = Shown::empty(&self.name, self.format);
+        shown.generation = self.generation + 1;
+        Self::of(shown, self.origin.clone(), self.is_fed)
+    }
+
     /// Makes changes, which are one more generation. O(changes).
     pub(crate) fn change(&mut self, changes: &[Change]) {
         self.shown.change(changes);

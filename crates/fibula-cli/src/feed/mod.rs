@@ -11,13 +11,14 @@ use clap::{Args, ValueEnum};
 use fibula::IpPrefix;
 use fibula_io::blocks::{Block, Blocks};
 use fibula_io::follow::Excess;
-use fibula_io::mrt::bmp::{Policy, SESSIONS_MAX, Station, Told, View, Vrf};
+use fibula_io::mrt::bmp::{Policy, SESSIONS_MAX, Station, Told, View, Views, Vrf, Vrfs};
 use fibula_io::mrt::{Event, Events, looks_like};
 use fibula_io::ris_live::{Message, read};
+use fibula_io::table::Value;
 use fibula_io::{Damage, Kind, Source};
 use ris_live::Subscription;
 use routes::Origin;
-use std::collections::{HashSet, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::io::Read;
 use std::net::IpAddr;
 use std::str::FromStr;
@@ -34,16 +35,24 @@ pub(crate) enum PolicyName {
     Post,
     /// Adj-RIB-Out after policy (RFC 8671): what the router sends to its peers
     Out,
+    /// Adj-RIB-Out before policy
+    OutPre,
 }
 
-impl PolicyName {
-    /// Returns the table that is followed: the routes of one peer are not in the router's own.
-    pub(crate) fn of(self, reading: &Reading) -> anyhow::Result<View> {
-        let policy = if self == Self::Own && reading.peer.is_some() { Self::Pre } else { self };
-        let vrf =
-            reading.vrf.as_deref().map(Vrf::parse).transpose().map_err(|what| anyhow!("--vrf: {what}"))?;
-        Ok(View { policy: policy.into(), vrf })
-    }
+/// Returns the views that are followed: the routes of one peer are not in the router's own table.
+pub(crate) fn views(policies: &[PolicyName], reading: &Reading) -> anyhow::Result<Views> {
+    let of = |&name: &PolicyName| match name {
+        PolicyName::Own if reading.peer.is_some() => Policy::Pre,
+        name => name.into(),
+    };
+    let named = |text: &str| -> Result<Vec<Vrf>, String> { text.split(',').map(Vrf::parse).collect() };
+    let vrfs = match reading.vrf.as_deref() {
+        None => Vrfs::Global,
+        Some("all") => Vrfs::All,
+        Some(text) => Vrfs::Named(named(text).map_err(|what| anyhow!("--vrf: {what}"))?),
+    };
+    let views = Views::new(policies.iter().map(of).collect(), vrfs);
+    Ok(views.detailed(reading.value == Some(Value::Route)))
 }
 
 impl From<PolicyName> for Policy {
@@ -53,6 +62,7 @@ impl From<PolicyName> for Policy {
             PolicyName::Pre => Self::Pre,
             PolicyName::Post => Self::Post,
             PolicyName::Out => Self::Out,
+            PolicyName::OutPre => Self::OutPre,
         }
     }
 }
@@ -121,13 +131,13 @@ impl Feed {
     pub(crate) fn follow(
         &self,
         reading: &Reading,
-        policy: PolicyName,
+        policies: &[PolicyName],
         routers: &Routers,
         listener: &mut impl Listener,
     ) -> anyhow::Result<Verdict> {
         match self {
             Self::Input(path) => input(&Source::from(path.as_str()), reading, listener),
-            Self::Bmp(address) => station(address, policy.of(reading)?, routers, listener),
+            Self::Bmp(address) => station(address, views(policies, reading)?, routers, listener),
             Self::RisLive(_) | Self::Routes(_) => bail!(SERVED),
         }
     }
@@ -135,16 +145,19 @@ impl Feed {
 
 /// What is told of changes.
 pub(crate) trait Listener {
-    /// Takes an event of a router, or of a file, which has none. Returns of which router no other
-    /// may follow, and why, if so.
-    fn event(&mut self, router: Option<&str>, event: &Event) -> anyhow::Result<Option<Excess>>;
+    /// Counts what a table takes for a router that has several.
+    fn charge(&mut self, table: &str, router: &str);
 
-    /// Keeps the routes of a router that has gone, as stale, until it has connected again and told
-    /// what it has. Returns the number of its prefixes.
-    fn lose(&mut self, router: &str) -> usize;
+    /// Takes an event of a table of a router, or of a file, which has none. Returns of which router
+    /// no other may follow, and why, if so.
+    fn event(&mut self, table: Option<&str>, event: &Event) -> anyhow::Result<Option<Excess>>;
 
-    /// Forgets the routes of a router. Returns the number of its prefixes.
-    fn forget(&mut self, router: &str) -> usize;
+    /// Keeps the routes of a table whose router has gone, as stale, until it has connected again
+    /// and told what it has. Returns the number of its prefixes.
+    fn lose(&mut self, table: &str) -> usize;
+
+    /// Forgets the routes of a table. Returns the number of its prefixes.
+    fn forget(&mut self, table: &str) -> usize;
 }
 
 /// Follows a file or a pipe to its end: MRT, or messages of RIS Live.
@@ -175,7 +188,7 @@ pub(crate) fn input(
         each_message(head.as_slice().chain(&mut content), &mut take)?;
     } else if head.is_empty() || looks_like(&head) {
         let events = Events::with(head.as_slice().chain(&mut content), reading.add_path.into());
-        let is_detailed = reading.value == Some(fibula_io::table::Value::Route);
+        let is_detailed = reading.value == Some(Value::Route);
         events.detailed(is_detailed).try_for_each(&mut take)?;
     } else {
         bail!("{source}: expected MRT, or RIS Live messages as JSON");
@@ -189,39 +202,40 @@ pub(crate) fn input(
 /// Follows routers, until the process is ended.
 pub(crate) fn station(
     address: &str,
-    view: View,
+    views: Views,
     routers: &Routers,
     listener: &mut impl Listener,
 ) -> anyhow::Result<Verdict> {
     let allowed = routers.bmp_allow.clone();
     let may_connect =
         move |router: IpAddr| allowed.is_empty() || allowed.iter().any(|allowed| allowed.contains(router));
-    let station = Station::listen_to(address, view, may_connect);
+    let mut tables = Tables { views: views.clone(), of: HashMap::new() };
+    let station = Station::listen_to(address, views, may_connect);
     let mut station = station.with_context(|| format!("{address}: cannot listen"))?;
     tell(format_args!("listening at {}", station.address()));
     let mut refused: HashSet<IpAddr> = HashSet::new();
     let mut unknown: HashSet<IpAddr> = HashSet::new();
     // Those that have gone the longest ago first.
     let mut gone: VecDeque<IpAddr> = VecDeque::new();
-    while let Some((address, told)) = station.next() {
-        let router = address.to_string();
+    while let Some((router, told)) = station.next() {
         match told {
             Told::Began => {
-                listener.lose(&router);
-                refused.remove(&address);
-                gone.retain(|router| *router != address);
+                tables.begin(router, listener);
+                refused.remove(&router);
+                gone.retain(|gone| *gone != router);
                 tell(format_args!("router {router} has connected"));
             }
-            Told::Event(_) if refused.contains(&address) => {}
-            Told::Event(event) => {
-                if let Some(what) = listener.event(Some(&router), &event)? {
+            Told::Event(..) if refused.contains(&router) => {}
+            Told::Event(view, event) => {
+                let table = tables.name(router, &view, listener);
+                if let Some(what) = listener.event(Some(table), &event)? {
                     if let Some(oldest) = gone.pop_front() {
-                        forget_gone(listener, oldest);
+                        tables.forget_gone(oldest, listener);
                         continue;
                     }
-                    listener.forget(&what.router);
                     tell(format_args!("router {} is sent away: {what}", what.router));
                     if let Ok(address) = what.router.parse() {
+                        tables.forget(address, listener);
                         refused.insert(address);
                         station.close(address);
                     }
@@ -231,26 +245,23 @@ pub(crate) fn station(
             Told::Ended(report, name) => {
                 report.of(Kind::LeftOut).for_each(|note| tell(format_args!("router {router}: {note}")));
                 let name = name.map_or_else(String::new, |name| format!(" ({name})"));
-                match listener.lose(&router) {
-                    0 => {
-                        listener.forget(&router);
-                        tell(format_args!("router {router}{name} has gone"));
-                    }
+                match tables.lose(router, listener) {
+                    0 => tell(format_args!("router {router}{name} has gone")),
                     count => {
                         tell(format_args!("router {router}{name} has gone: its {count} prefixes are stale"));
-                        gone.push_back(address);
+                        gone.push_back(router);
                     }
                 }
                 if gone.len() > SESSIONS_MAX
                     && let Some(oldest) = gone.pop_front()
                 {
-                    forget_gone(listener, oldest);
+                    tables.forget_gone(oldest, listener);
                 }
             }
             Told::Refused => tell(format_args!("router {router} is refused: there are too many")),
             Told::Unknown => {
                 // Whoever connects again and again is told once.
-                if unknown.len() < SESSIONS_MAX && unknown.insert(address) {
+                if unknown.len() < SESSIONS_MAX && unknown.insert(router) {
                     tell(format_args!("router {router} is refused: --bmp-allow does not name it"));
                 }
             }
@@ -259,10 +270,66 @@ pub(crate) fn station(
     Ok(Verdict::Good)
 }
 
-/// Forgets the stale routes of a router, to have room for others.
-fn forget_gone(listener: &mut impl Listener, router: IpAddr) {
-    let count = listener.forget(&router.to_string());
-    tell(format_args!("the {count} prefixes of router {router}, which has gone, are forgotten"));
+/// The tables of each router that has not gone for good, one for each view.
+struct Tables {
+    views: Views,
+    of: HashMap<IpAddr, HashMap<View, String>>,
+}
+
+impl Tables {
+    fn all(&self, router: IpAddr) -> impl Iterator<Item = &str> {
+        self.of.get(&router).into_iter().flatten().map(|(_, name)| name.as_str())
+    }
+
+    /// Begins a session of a router. It has one table at least.
+    fn begin(&mut self, router: IpAddr, listener: &mut impl Listener) {
+        let first = self.views.known().next();
+        if self.all(router).next().is_some() {
+            self.all(router).for_each(|table| _ = listener.lose(table));
+        } else if let Some(first) = first {
+            self.name(router, &first, listener);
+        }
+    }
+
+    /// Returns the name of the table of a view, which begins with what is told of it first.
+    fn name(&mut self, router: IpAddr, view: &View, listener: &mut impl Listener) -> &str {
+        let of = self.of.entry(router).or_default();
+        if !of.contains_key(view) {
+            let name = format!("{router}{}", self.views.suffix(view));
+            listener.charge(&name, &router.to_string());
+            listener.lose(&name);
+            of.insert(view.clone(), name);
+        }
+        &of[view]
+    }
+
+    /// Keeps the tables of a router that has gone, but for empty ones. Returns how many prefixes
+    /// they have.
+    fn lose(&mut self, router: IpAddr, listener: &mut impl Listener) -> usize {
+        let Some(of) = self.of.get_mut(&router) else { return 0 };
+        let mut all = 0;
+        of.retain(|_, table| {
+            let count = listener.lose(table);
+            all += count;
+            if count == 0 {
+                listener.forget(table);
+            }
+            count > 0
+        });
+        all
+    }
+
+    /// Forgets a router. Returns how many prefixes it had.
+    fn forget(&mut self, router: IpAddr, listener: &mut impl Listener) -> usize {
+        let tables = self.of.remove(&router).unwrap_or_default();
+        tables.values().map(|table| listener.forget(table)).sum()
+    }
+
+    /// Forgets the stale routes of a router, to have room for others.
+    fn forget_gone(&mut self, router: IpAddr, listener: &mut impl Listener) {
+        let count = self.forget(router, listener);
+        tell(format_args!("the {count} prefixes of router {router}, which has gone, are forgotten"));
+    }
 }
 
 /// Calls `take` with the events of RIS Live messages, as their lines come.

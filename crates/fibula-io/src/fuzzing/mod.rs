@@ -64,7 +64,7 @@ pub fn mrt(bytes: &[u8]) {
 /// Follows what a router says by BMP, as bytes that break off: the best values are those that were
 /// told of, and nothing is left once the router is gone.
 pub fn bmp(bytes: &[u8]) {
-    for policy in [Policy::Own, Policy::Pre, Policy::Post, Policy::Out] {
+    for policy in Policy::ALL {
         let budget = Budget { memory: u64::MAX, ..Budget::default() };
         let Ok(mut followed) = Followed::new(None, table::Value::NextHop, budget) else { return };
         let mut told: HashMap<IpPrefix, String> = HashMap::new();

@@ -22,6 +22,7 @@ impl Running {
         Some(Self { folder: tempfile::tempdir().unwrap(), processes: Vec::new() })
     }
 
+    #[allow(dead_code, reason = "not each test asks for it")]
     pub(crate) fn folder(&self) -> &Path {
         self.folder.path()
     }

@@ -124,6 +124,14 @@ impl Naive {
         self.back.clear();
     }
 
+    /// Drops all stale routes.
+    pub(crate) fn expire(&mut self) {
+        for route in std::mem::take(&mut self.stale) {
+            self.routes.remove(&route);
+        }
+        self.behind.clear();
+    }
+
     /// Returns whether some routes are stale.
     pub(crate) fn is_stale(&self) -> bool {
         !self.behind.is_empty()

@@ -13,7 +13,7 @@ use enabled::run;
 
 use crate::addresses::Addresses;
 use crate::exit::Verdict;
-use crate::feed::Feed;
+use crate::feed::{Feed, PolicyName};
 use crate::output::Output;
 use crate::reading::{Reading, delimiter, format_parser};
 use anyhow::{Context, ensure};
@@ -66,6 +66,10 @@ pub(crate) struct Arguments {
     /// or RIS Live messages, several in order, or `bmp:ADDRESS`, where routers connect
     #[arg(long, value_name = "FEED", conflicts_with = "tables")]
     follow: Vec<Feed>,
+    /// Which routes of a router (--follow bmp:ADDRESS): those that it has chosen, that its peers
+    /// send, what its policy leaves of them, or what it sends
+    #[arg(long, value_enum, default_value_t, value_name = "WHICH", requires = "follow")]
+    policy: PolicyName,
     /// With `--follow bmp:ADDRESS` the column of routers: a row is answered by what its own
     /// believes
     #[arg(long, value_name = "COLUMN", requires = "follow")]

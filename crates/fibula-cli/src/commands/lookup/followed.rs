@@ -5,7 +5,7 @@ use super::lines::{Line, Lines, blocks};
 use super::{mapped, no_address};
 use crate::addresses::Addresses;
 use crate::exit::{Verdict, tell};
-use crate::feed::Feed;
+use crate::feed::{Feed, PolicyName};
 use crate::following::Following;
 use crate::output::Output;
 use crate::reading::Reading;
@@ -18,11 +18,12 @@ use std::net::IpAddr;
 /// Answers standard input by tables that `feeds` change.
 pub(super) fn run(
     feeds: &[Feed],
+    policy: PolicyName,
     reading: &Reading,
     addresses: &Addresses,
     output: &Output,
 ) -> anyhow::Result<Verdict> {
-    let following = Following::start(feeds, reading, "-")?;
+    let following = Following::start(feeds, policy, reading, "-")?;
     let bad = answer(&following, reading.keep_going, addresses, output)?;
     Ok(if bad == 0 { following.verdict() } else { Verdict::Bad })
 }

@@ -13,7 +13,7 @@ mod text;
 
 use crate::addresses::Addresses;
 use crate::exit::{Verdict, tell};
-use crate::feed::Feed;
+use crate::feed::{Feed, PolicyName};
 use crate::output::Output;
 use crate::reading::Reading;
 use anyhow::{anyhow, ensure};
@@ -54,6 +54,10 @@ pub(crate) struct Arguments {
     /// router after the address, and its answer is what that router believes
     #[arg(long, value_name = "FEED", conflicts_with_all = ["table", "all"])]
     follow: Vec<Feed>,
+    /// Which routes of a router (--follow bmp:ADDRESS): those that it has chosen, that its peers
+    /// send, what its policy leaves of them, or what it sends
+    #[arg(long, value_enum, default_value_t, value_name = "WHICH", requires = "follow")]
+    policy: PolicyName,
     /// The addresses and prefixes, or `-` for a stream of them from standard input
     #[arg(required = true, value_name = "ADDR", action = ArgAction::Append)]
     addresses: Vec<Query>,
@@ -100,7 +104,7 @@ impl Arguments {
         );
         if !self.follow.is_empty() {
             ensure!(streams, "--follow answers a stream of addresses: give `-` for ADDR");
-            return followed::run(&self.follow, &self.reading, &self.reading_addresses, output);
+            return followed::run(&self.follow, self.policy, &self.reading, &self.reading_addresses, output);
         }
         let is_made = streams && self.table.is_none();
         ensure!(!is_made, "no table given (-t): a stream of addresses is not answered from a made one");

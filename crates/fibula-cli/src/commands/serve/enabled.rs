@@ -7,7 +7,7 @@ use crate::feed::{Feed, Listener, PolicyName, Routers, ris_live};
 use crate::reading::Reading;
 use anyhow::{Context, anyhow, bail, ensure};
 use fibula::{IpPrefix, NextHopInfo};
-use fibula_io::follow::{Excess, Followed};
+use fibula_io::follow::{Excess, Expired, Followed};
 use fibula_io::mrt::bmp::SESSIONS_MAX;
 use fibula_io::mrt::{Event, Peer, What};
 use fibula_io::table::Value;
@@ -81,7 +81,7 @@ pub(super) fn run(arguments: Arguments) -> anyhow::Result<Verdict> {
             let value = reading.value.unwrap_or_default();
             let followed = Followed::new(reading.peer.as_deref(), value, reading.budget()?);
             let followed = followed.map_err(|what| anyhow!(what))?.sharing(routers.bmp_share);
-            let routers = routers.clone();
+            let (routers, policy) = (routers.clone(), policy.clone());
             let fed = Fed::new(name, followed, server.handle());
             expire(&fed, arguments.max_stale);
             let reading = reading.clone();
@@ -92,7 +92,7 @@ pub(super) fn run(arguments: Arguments) -> anyhow::Result<Verdict> {
                     let followed = routes::follow(origin, &reading, &mut table);
                     fed.end(followed.map(|never| match never {}), None);
                 }
-                feed => follow_again(&feed, &reading, policy, &routers, fed),
+                feed => follow_again(&feed, &reading, &policy, &routers, fed),
             });
         }
         server.run().await;
@@ -106,7 +106,13 @@ const PAUSES: (Duration, Duration) = (Duration::from_secs(1), Duration::from_min
 
 /// Follows a feed. A pipe or a connection that has ended is opened again, ever later unless it has
 /// told something.
-fn follow_again(feed: &Feed, reading: &Reading, policy: PolicyName, routers: &Routers, mut fed: Arc<Fed>) {
+fn follow_again(
+    feed: &Feed,
+    reading: &Reading,
+    policies: &[PolicyName],
+    routers: &Routers,
+    mut fed: Arc<Fed>,
+) {
     let is_pipe = matches!(feed, Feed::Input(path) if path != "-" && !Path::new(path).is_file());
     // Of a file all has come at its end, of standard input more would have.
     let is_whole =
@@ -125,7 +131,7 @@ fn follow_again(feed: &Feed, reading: &Reading, policy: PolicyName, routers: &Ro
             Feed::RisLive(subscription) => {
                 ris_live::follow(subscription, &mut fed).map(|never| match never {})
             }
-            feed => feed.follow(reading, policy, routers, &mut fed),
+            feed => feed.follow(reading, policies, routers, &mut fed),
         };
         if fed.known().events > before {
             pause = least;
@@ -227,25 +233,18 @@ impl Fed {
         let overdue = stale.extract_if(|_, since| since.elapsed() > most);
         for (table, _) in overdue {
             let before = followed.len(&table);
-            let mut changes = Vec::new();
-            followed.expire(&table, |prefix, value| changes.push((prefix, value.cloned())));
+            let change = |prefix, value: Option<&_>| self.handle.change(&table, prefix, value);
+            let expired = followed.expire(&table, change);
             let (left, most) = (followed.len(&table), format_duration(most));
             tell(format_args!("{table}: {} prefixes were stale for {most} and are dropped", before - left));
-            if left == 0 {
-                followed.forget(&table);
-            }
-            let is_away = *is_ended && table == self.name;
-            if left == 0 && !is_away {
-                // At once: routers wait meanwhile.
-                self.handle.forget(&table);
-                continue;
-            }
-            for (prefix, value) in changes {
-                self.handle.change(&table, prefix, value.as_ref());
-            }
             // What a feed that is away has now is not known.
-            if !is_away {
-                self.handle.recover(&table);
+            let is_away = *is_ended && table == self.name;
+            match expired {
+                // At once: routers wait meanwhile.
+                Expired::All if is_away => self.handle.clear(&table),
+                Expired::All => self.handle.forget(&table),
+                Expired::Some | Expired::Nothing if is_away => {}
+                Expired::Some | Expired::Nothing => self.handle.recover(&table),
             }
         }
     }
@@ -258,7 +257,7 @@ fn expire(fed: &Arc<Fed>, most: Duration) {
         while let Some(fed) = fed.upgrade() {
             fed.expire(most);
             drop(fed);
-            std::thread::sleep(most.min(Duration::from_secs(1)));
+            std::thread::sleep(most.min(Duration::from_millis(200)));
         }
     });
 }
@@ -285,6 +284,10 @@ impl Known {
 }
 
 impl Listener for Arc<Fed> {
+    fn charge(&mut self, table: &str, router: &str) {
+        self.known().followed.charge(table, router);
+    }
+
     fn event(&mut self, router: Option<&str>, event: &Event) -> anyhow::Result<Option<Excess>> {
         let table = router.unwrap_or(&self.name);
         let mut known = self.known();

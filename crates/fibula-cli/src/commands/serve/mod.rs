@@ -47,9 +47,10 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "[NAME=]FEED", value_parser = named_feed)]
     follow: Vec<(String, Feed)>,
     /// Which routes of a router: those that it has chosen, that its peers send, what its policy
-    /// leaves of them, or what it sends
-    #[arg(long, value_enum, default_value_t, value_name = "POLICY")]
-    policy: PolicyName,
+    /// leaves of them, or what it sends; several with commas between them, each of which is a table
+    /// of its own
+    #[arg(long, value_enum, default_value = "own", value_delimiter = ',', value_name = "POLICIES")]
+    policy: Vec<PolicyName>,
     #[command(flatten)]
     routers: Routers,
     /// Listen at this address; anyone who can connect to it may ask, unless there is a token

@@ -29,9 +29,17 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "ADDRESS")]
     bmp: Option<String>,
     /// Which routes of a router: those that it has chosen, that its peers send, what its policy
-    /// leaves of them, or what it sends
-    #[arg(long, value_enum, default_value_t, value_name = "WHICH", requires = "bmp")]
-    policy: PolicyName,
+    /// leaves of them, or what it sends; several with commas between them, with rows of their
+    /// own
+    #[arg(
+        long,
+        value_enum,
+        default_value = "own",
+        value_delimiter = ',',
+        value_name = "POLICIES",
+        requires = "bmp"
+    )]
+    policy: Vec<PolicyName>,
     /// Only prefixes that one of these covers: tables, files or `-`; or prefixes, addresses, ranges
     #[arg(long, value_name = "SET", num_args = 1..)]
     within: Vec<Operand>,
@@ -45,7 +53,7 @@ pub(crate) struct Arguments {
 #[derive(Debug, Serialize)]
 struct Row<'r> {
     time: f64,
-    /// The router that told it by BMP.
+    /// The router that told it by BMP, with the view where several are followed.
     router: Option<&'r str>,
     /// The peer that the message came from.
     peer: String,
@@ -72,7 +80,8 @@ impl Arguments {
         let mut watching = Watching { followed, within: self.within()?, printer: lines.printer() };
         let verdict = match (&self.bmp, &self.input) {
             (Some(address), _) => {
-                feed::station(address, self.policy.of(&self.reading)?, &self.routers, &mut watching)?
+                let views = feed::views(&self.policy, &self.reading)?;
+                feed::station(address, views, &self.routers, &mut watching)?
             }
             (None, Some(input)) => feed::input(&input.as_str().into(), &self.reading, &mut watching)?,
             (None, None) => bail!("expected INPUT or --bmp"),
@@ -97,6 +106,10 @@ impl Arguments {
 }
 
 impl<W: Write> Listener for Watching<W> {
+    fn charge(&mut self, table: &str, router: &str) {
+        self.followed.charge(table, router);
+    }
+
     /// Prints what an event changes.
     fn event(&mut self, router: Option<&str>, event: &Event) -> anyhow::Result<Option<Excess>> {
         let mut result = Ok(());

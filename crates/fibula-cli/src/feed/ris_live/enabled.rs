@@ -249,6 +249,10 @@ mod tests {
     }
 
     impl feed::Listener for Counting {
+        fn charge(&mut self, _: &str, _: &str) {
+            unreachable!("no router has connected")
+        }
+
         fn event(&mut self, _router: Option<&str>, _event: &Event) -> anyhow::Result<Option<Excess>> {
             self.events += 1;
             Ok(None)

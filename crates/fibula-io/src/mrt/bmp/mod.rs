@@ -4,8 +4,8 @@
 //! Monitoring message is the BGP message of a BGP4MP record, Peer Up and Peer Down are changes of a
 //! session's state. Routes are those of the router's own table, the Loc-RIB (RFC 9069), where it
 //! tells that, and else those of the Adj-RIB-In, before or after the router's policy, or those of
-//! the Adj-RIB-Out (RFC 8671), of the global table or of a VRF ([`View`]). Others are left out and
-//! counted.
+//! the Adj-RIB-Out (RFC 8671), of the global table or of a VRF ([`View`]). One session may be
+//! followed in several views at once. What is in none of them is left out and counted.
 //!
 //! ```text
 //!  0         1                5        6        48
@@ -15,24 +15,28 @@
 //! ```
 //!
 //! A session is not trusted. A message has at most [`LENGTH_MAX`] bytes, a session at most
-//! [`PEERS_MAX`] peers; more, or a length that cannot be, ends it with an error that names the
-//! byte. A message whose content is damaged is an error, and the messages after it follow.
+//! [`PEERS_MAX`] peers and [`VIEWS_MAX`] views; more, or a length that cannot be, ends it with an
+//! error that names the byte. A message whose content is damaged is an error, and the messages
+//! after it follow.
 
+mod open;
 mod patience;
 mod station;
 mod view;
 
 pub use station::{SESSIONS_MAX, Station, Told};
-pub use view::{Policy, View, Vrf};
+pub use view::{Policy, View, Views, Vrf, Vrfs};
 
 use super::frame::{BGP4MP, Record};
 use super::{Event, Peer, Speaker, What, decode};
 use crate::report::{Kind, Report};
 use crate::{Damage, Place};
 use bytes::Bytes;
+use open::{Known, told};
 use std::collections::{HashMap, VecDeque};
 use std::io::Read;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// The most bytes of a message. The longest that can be is a Peer Up with two OPENs of 65,535.
@@ -40,6 +44,9 @@ pub const LENGTH_MAX: usize = 256 << 10;
 
 /// The most peers of a session.
 pub const PEERS_MAX: usize = 4096;
+
+/// The most views of a session.
+pub const VIEWS_MAX: usize = 1024;
 
 /// The bytes of the common header, and of the header of a peer.
 const HEADER: usize = 6;
@@ -52,26 +59,23 @@ const ESTABLISHED: u16 = 6;
 /// The messages of one router, as events.
 pub struct Session<R> {
     input: R,
-    view: View,
+    views: Views,
+    viewed: Vec<Viewed>,
     offset: u64,
-    peers: HashMap<Peer, Known>,
-    /// Whether the router tells its own table, which is followed.
-    is_own: bool,
     name: Option<String>,
     report: Report,
     ready: VecDeque<Result<Event, Damage>>,
+    /// The view that the next of these are of, and how many, run by run.
+    runs: VecDeque<(usize, usize)>,
     has_ended: bool,
 }
 
-/// What the Peer Up of a peer has told.
-#[derive(Clone, Copy, Default)]
-struct Known {
-    /// Whether its IPv4 and its IPv6 prefixes have path identifiers.
-    add_path: [bool; 2],
-    /// Whether those have that the router sends to it.
-    add_path_out: [bool; 2],
-    /// The AS of the router towards it, 0 if not told.
-    local_as: u32,
+/// What is known of the router in one view.
+struct Viewed {
+    view: Arc<View>,
+    peers: HashMap<Peer, Known>,
+    /// Whether the router tells its own table, which is followed.
+    is_own: bool,
 }
 
 /// The type of the peer that stands for the router's own table.
@@ -88,6 +92,30 @@ struct Head {
 }
 
 impl Head {
+    /// Returns the header that a body begins with, and what is after it.
+    fn read(body: &Bytes) -> Result<(Self, Bytes), Ended> {
+        let (head, rest) =
+            body.split_first_chunk::<PEER_HEADER>().ok_or("the header of the peer is cut off")?;
+        let rest = body.slice_ref(rest);
+        let part = |from: usize| head[from..from + 4].try_into().map_or(0, u32::from_be_bytes);
+        let octets: [u8; 16] = head[10..26].try_into().unwrap_or_default();
+        let (kind, flags) = (head[0], head[1]);
+        let address = match flags & 0x80 {
+            _ if kind == LOC_RIB => Ipv4Addr::UNSPECIFIED.into(),
+            0 => IpAddr::from([octets[12], octets[13], octets[14], octets[15]]),
+            _ => Ipv6Addr::from(octets).into(),
+        };
+        let head = Head {
+            kind,
+            flags,
+            distinguisher: head[2..10].try_into().unwrap_or_default(),
+            peer: Peer { address, asn: part(26) },
+            router_id: part(30),
+            time: Duration::new(part(34).into(), part(38).min(999_999) * 1000),
+        };
+        Ok((head, rest))
+    }
+
     /// Returns what it tells of the peer.
     fn speaker(&self) -> Speaker {
         // A session that never was up has no identifier.
@@ -97,11 +125,21 @@ impl Head {
 
 impl<R: Read> Session<R> {
     /// Reads the messages of a router. Errors of `input` end the session.
-    pub fn new(input: R, view: impl Into<View>) -> Self {
-        let view = view.into();
-        let (peers, name, report) = (HashMap::new(), None, Report::default());
-        let (ready, is_own, has_ended) = (VecDeque::new(), false, false);
-        Self { input, view, offset: 0, peers, is_own, name, report, ready, has_ended }
+    pub fn new(input: R, views: impl Into<Views>) -> Self {
+        let views = views.into();
+        let viewed = views.known().map(Viewed::new).collect();
+        let (name, report, has_ended) = (None, Report::default(), false);
+        let (ready, runs) = (VecDeque::new(), VecDeque::new());
+        Self { input, views, viewed, offset: 0, name, report, ready, runs, has_ended }
+    }
+
+    /// Returns a view by its number.
+    ///
+    /// # Panics
+    /// If [`next_of`](Self::next_of) has not returned that number.
+    #[must_use]
+    pub fn view(&self, number: usize) -> &Arc<View> {
+        &self.viewed[number].view
     }
 
     /// Returns the name that the router has given itself.
@@ -114,6 +152,30 @@ impl<R: Read> Session<R> {
     #[must_use]
     pub fn report(&self) -> &Report {
         &self.report
+    }
+
+    /// Waits for the next event. Returns it with the number of its view, or an error, after which
+    /// the next call says whether others follow.
+    pub fn next_of(&mut self) -> Option<Result<(usize, Event), Damage>> {
+        while self.ready.is_empty() && !self.has_ended {
+            self.runs.clear();
+            match self.read() {
+                Ok(goes_on) => self.has_ended = !goes_on,
+                Err(damage) => {
+                    self.has_ended = true;
+                    return Some(Err(damage));
+                }
+            }
+        }
+        let next = self.ready.pop_front()?;
+        while self.runs.front().is_some_and(|(_, left)| *left == 0) {
+            self.runs.pop_front();
+        }
+        let number = self.runs.front_mut().map_or(0, |(number, left)| {
+            *left -= 1;
+            *number
+        });
+        Some(next.map(|event| (number, event)))
     }
 
     /// Reads one message. Returns false at the end.
@@ -145,12 +207,14 @@ impl<R: Read> Session<R> {
             let what = format!("the message is cut off: {} of its {length} bytes are there", HEADER + there);
             return Err(Damage::byte(offset, what));
         }
-        let before = self.ready.len();
+        let (before, runs) = (self.ready.len(), self.runs.len());
         match self.take(offset, kind, &body.into()) {
             Ok(goes_on) => Ok(goes_on),
             Err(Ended::Message(what)) => {
                 self.ready.truncate(before);
+                self.runs.truncate(runs);
                 self.ready.push_back(Err(Damage::byte(offset, what)));
+                self.runs.push_back((0, 1));
                 Ok(true)
             }
             Err(Ended::Session(what)) => Err(Damage::byte(offset, what)),
@@ -175,8 +239,7 @@ impl<R: Read> Session<R> {
     /// Takes a message. Returns whether others may follow.
     fn take(&mut self, offset: u64, kind: u8, body: &Bytes) -> Result<bool, Ended> {
         match kind {
-            0 => self.monitoring(offset, body)?,
-            2 | 3 => self.state(offset, kind == 3, body)?,
+            0 | 2 | 3 => self.of_peer(offset, kind, body)?,
             4 => self.name = name(body).or(self.name.take()),
             5 => return Ok(false),
             // Statistics, and messages as they were on the wire.
@@ -190,50 +253,98 @@ impl<R: Read> Session<R> {
         self.report.note(Kind::LeftOut, what, Place::Byte(offset));
     }
 
-    /// Returns the header of a peer whose routes are followed, and what is after it.
-    fn head(&mut self, offset: u64, body: &Bytes) -> Result<Option<(Head, Bytes)>, Ended> {
-        let (head, rest) =
-            body.split_first_chunk::<PEER_HEADER>().ok_or("the header of the peer is cut off")?;
-        let rest = body.slice_ref(rest);
-        let part = |from: usize| head[from..from + 4].try_into().map_or(0, u32::from_be_bytes);
-        let octets: [u8; 16] = head[10..26].try_into().unwrap_or_default();
-        let (kind, flags) = (head[0], head[1]);
-        let address = match flags & 0x80 {
-            _ if kind == LOC_RIB => Ipv4Addr::UNSPECIFIED.into(),
-            0 => IpAddr::from([octets[12], octets[13], octets[14], octets[15]]),
-            _ => Ipv6Addr::from(octets).into(),
+    /// Takes a message about a peer: its routes, or that its session began or ended.
+    fn of_peer(&mut self, offset: u64, kind: u8, body: &Bytes) -> Result<(), Ended> {
+        let (head, rest) = Head::read(body)?;
+        self.meet(&head)?;
+        let (mut refusal, mut is_followed) = (None, false);
+        let mut noted = Noted { is_detailed: self.views.is_detailed(), ..Noted::default() };
+        for (number, viewed) in self.viewed.iter_mut().enumerate() {
+            if let Some(what) = viewed.refusal(&head, kind == 0) {
+                // A view of another table says less.
+                let is_of_table = viewed.view.has_table(head.kind, head.distinguisher);
+                refusal = refusal.filter(|_| !is_of_table).or(Some(what));
+                continue;
+            }
+            is_followed = true;
+            let before = self.ready.len();
+            if head.kind == LOC_RIB {
+                viewed.begin_own(offset, head.time, &mut self.ready);
+            }
+            match kind {
+                0 => viewed.monitoring(offset, &head, &rest, &mut noted, &mut self.ready)?,
+                _ => viewed.state(offset, &head, kind == 3, &rest, &mut self.ready)?,
+            }
+            self.runs.push_back((number, self.ready.len() - before));
+        }
+        if noted.has_others {
+            self.left_out(offset, decode::OTHER_FAMILY);
+        }
+        if noted.is_guessed {
+            let what = "path read without the router's own AS in front";
+            self.report.note(Kind::Guessed, what, Place::Byte(offset));
+        }
+        if let Some(what) = refusal.filter(|_| !is_followed) {
+            self.left_out(offset, what);
+        }
+        Ok(())
+    }
+
+    /// Follows the VRF of a peer from now on, if all are followed.
+    fn meet(&mut self, head: &Head) -> Result<(), Ended> {
+        if head.kind > LOC_RIB {
+            return Ok(());
+        }
+        let Self { views, viewed, .. } = self;
+        let is_of = |viewed: &Viewed| {
+            viewed.view.vrf.is_some() && viewed.view.has_table(head.kind, head.distinguisher)
         };
-        let head = Head {
-            kind,
-            flags,
-            distinguisher: head[2..10].try_into().unwrap_or_default(),
-            peer: Peer { address, asn: part(26) },
-            router_id: part(30),
-            time: Duration::new(part(34).into(), part(38).min(999_999) * 1000),
-        };
-        let has_table = self.view.has_table(kind, head.distinguisher);
-        let left_out = match head.kind {
+        if viewed.iter().any(is_of) {
+            return Ok(());
+        }
+        viewed.extend(views.of_peer(head.distinguisher).map(Viewed::new));
+        if viewed.len() > VIEWS_MAX {
+            return Err(Ended::Session(format!("more than {VIEWS_MAX} views, the limit of a session")));
+        }
+        Ok(())
+    }
+}
+
+/// How a message is read, and what was found.
+#[derive(Default)]
+struct Noted {
+    is_detailed: bool,
+    /// Whether it has routes of other families.
+    has_others: bool,
+    /// Whether the AS in front of its path was left out.
+    is_guessed: bool,
+}
+
+impl Viewed {
+    fn new(view: View) -> Self {
+        Self { view: Arc::new(view), peers: HashMap::new(), is_own: false }
+    }
+
+    /// Returns why a message about a peer, or with routes of it, is not of this view.
+    fn refusal(&self, head: &Head, has_routes: bool) -> Option<&'static str> {
+        let View { policy, vrf } = &*self.view;
+        let has_table = self.view.has_table(head.kind, head.distinguisher);
+        match head.kind {
             4.. => Some("route of another type of peer"),
-            _ if !has_table && self.view.vrf.is_some() => Some("route of another table than the VRF's"),
+            _ if !has_table && vrf.is_some() => Some("route of another table than the VRF's"),
             LOC_RIB if !has_table => Some("route of the Loc-RIB of a VRF"),
             _ if !has_table => Some("route of a peer of a VRF"),
-            LOC_RIB if self.view.policy != Policy::Own => Some("route of a Loc-RIB"),
+            LOC_RIB if *policy != Policy::Own => Some("route of a Loc-RIB"),
+            // The flags of the router's own table have other meanings.
             LOC_RIB => None,
             _ if self.is_own => Some("route of a peer, beside the router's own table"),
-            _ => None,
-        };
-        if let Some(what) = left_out {
-            self.left_out(offset, what);
-            return Ok(None);
+            _ if !has_routes => None,
+            _ => policy.refusal(head.flags & 0x10 != 0, head.flags & 0x40 != 0),
         }
-        if head.kind == LOC_RIB {
-            self.begin_own(offset, head.time);
-        }
-        Ok(Some((head, rest)))
     }
 
     /// Follows the router's own table from now on: the routes of peers go.
-    fn begin_own(&mut self, offset: u64, time: Duration) {
+    fn begin_own(&mut self, offset: u64, time: Duration, ready: &mut VecDeque<Result<Event, Damage>>) {
         if std::mem::replace(&mut self.is_own, true) {
             return;
         }
@@ -241,75 +352,59 @@ impl<R: Read> Session<R> {
         peers.sort_unstable();
         for peer in peers {
             let (what, speaker) = (What::State { from: ESTABLISHED, to: IDLE }, Speaker::default());
-            self.ready.push_back(Ok(Event { offset, time, peer, speaker, multicast: false, what }));
+            ready.push_back(Ok(Event { offset, time, peer, speaker, multicast: false, what }));
         }
     }
 
-    fn monitoring(&mut self, offset: u64, body: &Bytes) -> Result<(), Ended> {
-        let Some((head, message)) = self.head(offset, body)? else { return Ok(()) };
-        let (is_post, is_out) = (head.flags & 0x40 != 0, head.flags & 0x10 != 0);
-        let policy = self.view.policy;
-        // The flags of the router's own table have other meanings.
-        let left_out = match policy {
-            _ if head.kind == LOC_RIB => None,
-            Policy::Out if !is_out => Some("route of an Adj-RIB-In"),
-            Policy::Own | Policy::Pre | Policy::Post if is_out => Some("route of an Adj-RIB-Out"),
-            Policy::Own | Policy::Pre if is_post => Some("route after policy"),
-            Policy::Post | Policy::Out if !is_post => Some("route before policy"),
-            _ => None,
-        };
-        if let Some(what) = left_out {
-            self.left_out(offset, what);
-            return Ok(());
-        }
+    fn monitoring(
+        &mut self,
+        offset: u64,
+        head: &Head,
+        message: &[u8],
+        noted: &mut Noted,
+        ready: &mut VecDeque<Result<Event, Damage>>,
+    ) -> Result<(), Ended> {
+        let is_out = self.view.policy.is_out();
         let Known { add_path, add_path_out, local_as } = *self.known(head.peer)?;
         // The numbers of the router's own table have 4 bytes.
         let has_long_numbers = head.kind == LOC_RIB || head.flags & 0x20 == 0;
-        let record = record(offset, &head, local_as, has_long_numbers, &message);
+        let record = record(offset, head, local_as, has_long_numbers, message);
         let Some((_, _, mut lists)) = decode::lists(&record) else {
             return Err("the BGP message is no UPDATE, or damaged".into());
         };
-        lists.mark(if policy == Policy::Out { add_path_out } else { add_path });
-        if lists.has_others {
-            self.left_out(offset, decode::OTHER_FAMILY);
-        }
+        lists.mark(if is_out { add_path_out } else { add_path });
+        noted.has_others |= lists.has_others;
         // FRR writes the message that it would send to the peer. No router accepts a path with its
         // own AS from another one, so that AS was put in front by itself.
-        let is_received = head.kind != LOC_RIB && policy != Policy::Out;
+        let is_received = head.kind != LOC_RIB && !is_out;
         let sender = Some(local_as).filter(|_| is_received && local_as != head.peer.asn);
-        let reading = decode::Reading { is_detailed: false, sender };
-        if decode::events(&record, None, Some(&lists), reading, &mut self.ready) {
-            self.report.note(
-                Kind::Guessed,
-                "path read without the router's own AS in front",
-                Place::Byte(offset),
-            );
-        }
+        let reading = decode::Reading { is_detailed: noted.is_detailed, sender };
+        noted.is_guessed |= decode::events(&record, None, Some(&lists), reading, ready);
         Ok(())
     }
 
     /// Peer Up and Peer Down.
-    fn state(&mut self, offset: u64, is_up: bool, body: &Bytes) -> Result<(), Ended> {
-        let Some((head, rest)) = self.head(offset, body)? else { return Ok(()) };
+    fn state(
+        &mut self,
+        offset: u64,
+        head: &Head,
+        is_up: bool,
+        rest: &[u8],
+        ready: &mut VecDeque<Result<Event, Damage>>,
+    ) -> Result<(), Ended> {
         let was_known = self.peers.contains_key(&head.peer);
         let known = self.known(head.peer)?;
         let (from, to) = if is_up { (IDLE, ESTABLISHED) } else { (ESTABLISHED, IDLE) };
         if is_up {
-            *known = told(&rest).unwrap_or_default();
+            *known = told(rest).unwrap_or_default();
         }
         // A session that comes up again has lost its routes, also where its end was not told.
         for (from, to) in
             [(ESTABLISHED, IDLE), (from, to)].into_iter().skip(usize::from(!(is_up && was_known)))
         {
+            let (time, peer, speaker) = (head.time, head.peer, head.speaker());
             let what = What::State { from, to };
-            self.ready.push_back(Ok(Event {
-                offset,
-                time: head.time,
-                peer: head.peer,
-                speaker: head.speaker(),
-                multicast: false,
-                what,
-            }));
+            ready.push_back(Ok(Event { offset, time, peer, speaker, multicast: false, what }));
         }
         Ok(())
     }
@@ -365,86 +460,12 @@ fn name(body: &[u8]) -> Option<String> {
     name
 }
 
-/// Returns what a Peer Up tells of the peer. It sends path identifiers if it says in its OPEN that
-/// it may, and the router in its own that it takes them (RFC 7911).
-fn told(body: &[u8]) -> Option<Known> {
-    let opens = body.get(20..)?; // the router's own address and ports
-    let (sent, received) =
-        opens.split_at_checked(u16::from_be_bytes(*opens.get(16..)?.first_chunk()?).into())?;
-    let (takes, sends) = (Open::read(sent)?, Open::read(received)?);
-    let has_ids = |from: &Open, to: &Open| {
-        [0, 1].map(|family: usize| to.directions[family] & 1 != 0 && from.directions[family] & 2 != 0)
-    };
-    let (add_path, add_path_out) = (has_ids(&sends, &takes), has_ids(&takes, &sends));
-    Some(Known { add_path, add_path_out, local_as: takes.asn })
-}
-
-/// What an OPEN says.
-struct Open {
-    /// The AS, by the capability of numbers of 4 bytes if it is there (RFC 6793).
-    asn: u32,
-    /// What ADD-PATH says of IPv4 and IPv6 unicast: 1 is to receive, 2 to send.
-    directions: [u8; 2],
-}
-
-impl Open {
-    fn read(open: &[u8]) -> Option<Self> {
-        let length = usize::from(u16::from_be_bytes(*open.get(16..)?.first_chunk()?));
-        let open = open.get(..length)?;
-        let asn = u16::from_be_bytes(*open.get(20..)?.first_chunk()?).into();
-        let mut found = Self { asn, directions: [0; 2] };
-        let (mut parameters, is_long) = match open.get(28..)? {
-            // RFC 9072: lengths of two bytes.
-            [255, 255, _, _, rest @ ..] => (rest, true),
-            [_, rest @ ..] => (rest, false),
-            [] => return Some(found),
-        };
-        while let [kind, rest @ ..] = parameters {
-            let (length, rest) = match (rest, is_long) {
-                ([l0, l1, rest @ ..], true) => (usize::from(u16::from_be_bytes([*l0, *l1])), rest),
-                ([length, rest @ ..], false) => (usize::from(*length), rest),
-                _ => return None,
-            };
-            let (mut capabilities, after) = rest.split_at_checked(length)?;
-            while *kind == 2
-                && let [code, length, rest @ ..] = capabilities
-            {
-                let (value, after) = rest.split_at_checked((*length).into())?;
-                if let (65, Some(octets)) = (*code, value.first_chunk::<4>()) {
-                    found.asn = u32::from_be_bytes(*octets);
-                }
-                if *code == 69 {
-                    for family in value.chunks_exact(4) {
-                        match family {
-                            [0, 1, 1, direction] => found.directions[0] = *direction,
-                            [0, 2, 1, direction] => found.directions[1] = *direction,
-                            _ => {}
-                        }
-                    }
-                }
-                capabilities = after;
-            }
-            parameters = after;
-        }
-        Some(found)
-    }
-}
-
 impl<R: Read> Iterator for Session<R> {
     type Item = Result<Event, Damage>;
 
-    /// Waits for the next event. After an error the next call says whether others follow.
+    /// As [`next_of`](Session::next_of), without the view.
     fn next(&mut self) -> Option<Self::Item> {
-        while self.ready.is_empty() && !self.has_ended {
-            match self.read() {
-                Ok(goes_on) => self.has_ended = !goes_on,
-                Err(damage) => {
-                    self.has_ended = true;
-                    return Some(Err(damage));
-                }
-            }
-        }
-        self.ready.pop_front()
+        Some(self.next_of()?.map(|(_, event)| event))
     }
 }
 

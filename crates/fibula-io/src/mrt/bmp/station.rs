@@ -1,7 +1,7 @@
 //! [`Station`]: where routers connect to and speak BMP.
 
 use super::patience::{PATIENCE, Patient};
-use super::{Session, View};
+use super::{Session, View, Views};
 use crate::mrt::Event;
 use crate::{Damage, Report};
 use std::collections::HashMap;
@@ -23,8 +23,8 @@ const WAITING_MAX: usize = 4096;
 pub enum Told {
     /// It has begun. What the router said in a session before is stale.
     Began,
-    /// A route or a peer changed.
-    Event(Event),
+    /// A route or a peer changed, in one of the views that are followed.
+    Event(Arc<View>, Event),
     /// A message could not be read.
     Damage(Damage),
     /// It has ended, with what was left out of it, and the name that the router gave itself.
@@ -54,8 +54,8 @@ impl Station {
     ///
     /// # Errors
     /// If that is not possible.
-    pub fn listen(address: impl ToSocketAddrs, view: impl Into<View>) -> io::Result<Self> {
-        Self::listen_to(address, view, |_| true)
+    pub fn listen(address: impl ToSocketAddrs, views: impl Into<Views>) -> io::Result<Self> {
+        Self::listen_to(address, views, |_| true)
     }
 
     /// Listens at an address, for the routers that `may_connect` accepts.
@@ -64,16 +64,16 @@ impl Station {
     /// If that is not possible.
     pub fn listen_to(
         address: impl ToSocketAddrs,
-        view: impl Into<View>,
+        views: impl Into<Views>,
         may_connect: impl Fn(IpAddr) -> bool + Send + 'static,
     ) -> io::Result<Self> {
-        let view = view.into();
+        let views = views.into();
         let listener = TcpListener::bind(address)?;
         let address = listener.local_addr()?;
         let (tell, told) = sync_channel(WAITING_MAX);
         let connections = Connections::default();
         let shared = Arc::clone(&connections);
-        thread::spawn(move || accept(&listener, &view, may_connect, &tell, &shared));
+        thread::spawn(move || accept(&listener, &views, may_connect, &tell, &shared));
         Ok(Self { address, told, newest: HashMap::new(), connections })
     }
 
@@ -109,7 +109,7 @@ impl Iterator for Station {
                 Told::Ended(..) => {
                     self.newest.remove(&router);
                 }
-                Told::Event(_) | Told::Damage(_) => {}
+                Told::Event(..) | Told::Damage(_) => {}
             }
             return Some((router, told));
         }
@@ -118,7 +118,7 @@ impl Iterator for Station {
 
 fn accept(
     listener: &TcpListener,
-    view: &View,
+    views: &Views,
     may_connect: impl Fn(IpAddr) -> bool,
     tell: &SyncSender<(IpAddr, u64, Told)>,
     connections: &Connections,
@@ -152,12 +152,13 @@ fn accept(
         if tell.send((router, number, Told::Began)).is_err() {
             return;
         }
-        let (tell, connections, view) = (tell.clone(), Arc::clone(connections), view.clone());
+        let (tell, connections, views) = (tell.clone(), Arc::clone(connections), views.clone());
         thread::spawn(move || {
             let stream = Patient::new(stream, PATIENCE);
-            let mut session = Session::new(BufReader::with_capacity(1 << 16, stream), view);
-            for event in &mut session {
-                let told = event.map_or_else(Told::Damage, Told::Event);
+            let mut session = Session::new(BufReader::with_capacity(1 << 16, stream), views);
+            while let Some(event) = session.next_of() {
+                let of_view = |(view, event)| Told::Event(Arc::clone(session.view(view)), event);
+                let told = event.map_or_else(Told::Damage, of_view);
                 if tell.send((router, number, told)).is_err() {
                     return;
                 }

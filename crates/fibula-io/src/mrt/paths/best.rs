@@ -6,14 +6,15 @@
 //! last the least path identifier (RFC 7911). The cost of the way to the next hop is not known here
 //! and is left out.
 
-use super::{Held, Known, Rank, Speaker};
+use super::peers::{Known, Peers};
+use super::{Held, Rank, Speaker};
 use std::cmp::Reverse;
 
 /// LOCAL_PREF where a message has none.
 const LOCAL_DEFAULT: u32 = 100;
 
 /// Returns the best of some paths, the first of those that are equal, or `None` if there are none.
-pub(super) fn best(held: &[Held], ranks: &[Rank], peers: &[Known]) -> Option<Held> {
+pub(super) fn best(held: &[Held], ranks: &[Rank], peers: &Peers) -> Option<Held> {
     if let [one] = held {
         return Some(*one);
     }
@@ -32,7 +33,7 @@ pub(super) fn best(held: &[Held], ranks: &[Rank], peers: &[Known]) -> Option<Hel
         are_equal || !left().any(|other| exits(other).0 == neighbour && exits(other).1 < exit)
     };
     let last_steps = |held: &&Held| {
-        let Known { peer, speaker, .. } = &peers[held.peer as usize];
+        let Known { peer, speaker, .. } = &peers[held.peer];
         let Speaker { router_id, is_internal } = *speaker;
         (is_internal.unwrap_or(false), router_id.unwrap_or(0), *peer, held.path_id)
     };

@@ -1,8 +1,9 @@
 //! [`Paths`]: every peer's present paths, and what they say of each prefix.
 
 mod best;
-mod index;
+mod lists;
 mod numbers;
+mod peers;
 mod stale;
 #[cfg(test)]
 mod tests;
@@ -12,8 +13,8 @@ use super::{Event, Path, Peer, Preference, Speaker, What, as_number};
 use crate::table::{Value, list_of_origins};
 use best::best;
 use fibula::{IpPrefix, NextHopInfo};
-use index::Index;
-use smallvec::SmallVec;
+use lists::{List, Lists};
+use peers::{PeerNumber, Peers};
 use std::collections::{HashMap, HashSet};
 use std::net::IpAddr;
 use std::time::Duration;
@@ -54,7 +55,7 @@ impl PeerChoice {
 /// of paths.
 #[derive(Clone, Copy, Debug)]
 struct Held {
-    peer: u32,
+    peer: PeerNumber,
     path_id: u32,
     value: u32,
     rank: u32,
@@ -67,23 +68,6 @@ struct Rank {
     preference: Preference,
 }
 
-/// A peer and what is known of it.
-#[derive(Clone, Copy, Debug)]
-struct Known {
-    peer: Peer,
-    speaker: Speaker,
-    /// The numbers of the value and the rank of its latest path: neighbouring ones mostly share
-    /// them.
-    value: u32,
-    rank: u32,
-    /// Whether it keeps the paths of another peer that are [stale](stale).
-    is_stale: bool,
-    /// The one that stands for its stale paths.
-    stale: Option<u32>,
-    /// Whether it has told something since the feed began.
-    is_up: bool,
-}
-
 /// The dumped record that is read.
 #[derive(Debug)]
 struct Record {
@@ -92,15 +76,25 @@ struct Record {
     list: u32,
     /// Whether there was no path to the prefix before, and else the paths that it has.
     is_first: bool,
-    paths: Vec<(u32, u32)>,
+    paths: Vec<(PeerNumber, u32)>,
 }
 
-/// The paths to a prefix.
-#[derive(Clone, Debug, Default)]
-struct List {
-    paths: SmallVec<[Held; 1]>,
-    /// When the table was dumped that has the prefix, in seconds; 0 if none has.
-    dumped: u32,
+/// Counts the paths of each peer while those to a prefix change.
+struct Count<'p> {
+    peers: &'p mut Peers,
+    family: usize,
+}
+
+impl Count<'_> {
+    fn came(&mut self, held: &Held) {
+        self.peers[held.peer].kept[self.family] += 1;
+    }
+
+    /// Notes that a path goes. Returns true.
+    fn gone(&mut self, held: &Held) -> bool {
+        self.peers[held.peer].kept[self.family] -= 1;
+        true
+    }
 }
 
 /// What an event did to the answer for a prefix.
@@ -122,31 +116,22 @@ pub(crate) struct Outcome {
 pub(crate) struct Paths {
     choice: PeerChoice,
     value: Value,
-    /// The index in `lists` of each prefix that has paths.
-    prefixes: Index,
-    lists: Vec<List>,
-    /// The lists that no prefix has.
-    free: Vec<u32>,
-    peers: Vec<Known>,
-    peer_numbers: HashMap<Peer, u32>,
+    lists: Lists,
+    peers: Peers,
     values: Vec<NextHopInfo>,
     value_numbers: HashMap<NextHopInfo, u32>,
     ranks: Vec<Rank>,
     rank_numbers: HashMap<Rank, u32>,
-    /// The peer, the value and the prefix of the event before: neighbouring events share them, or
-    /// name the peers in order.
-    last_peer: u32,
+    /// The value and the prefix of the event before, which neighbouring events share.
     last_value: u32,
     last_prefix: Option<(IpPrefix, u32)>,
     /// When the first table began to be dumped, in seconds.
     first_dump: Option<u32>,
     record: Option<Record>,
     /// The peers that have stale paths of IPv4, and of IPv6.
-    behind: [HashSet<u32>; 2],
+    behind: [HashSet<Peer>; 2],
     thrift: Thrift,
     matched: bool,
-    /// The paths of all prefixes.
-    kept: usize,
     /// The bytes of the values' texts.
     text_bytes: usize,
 }
@@ -156,16 +141,12 @@ impl Paths {
         Self {
             choice,
             value,
-            prefixes: Index::default(),
-            lists: Vec::new(),
-            free: Vec::new(),
-            peers: Vec::new(),
-            peer_numbers: HashMap::new(),
+            lists: Lists::default(),
+            peers: Peers::default(),
             values: Vec::new(),
             value_numbers: HashMap::new(),
             ranks: Vec::new(),
             rank_numbers: HashMap::new(),
-            last_peer: 0,
             last_value: 0,
             last_prefix: None,
             first_dump: None,
@@ -173,7 +154,6 @@ impl Paths {
             behind: Default::default(),
             thrift: Thrift::default(),
             matched: false,
-            kept: 0,
             text_bytes: 0,
         }
     }
@@ -192,10 +172,11 @@ impl Paths {
             PeerChoice::Address(address) => address.to_string(),
             PeerChoice::As(number) => format!("AS{number}"),
         };
-        let all = || self.peers.iter().filter(|known| !known.is_stale);
-        let mut peers: Vec<String> = all().take(SHOWN).map(|known| known.peer.to_string()).collect();
-        if all().count() > SHOWN {
-            peers.push(format!("{} more", all().count() - SHOWN));
+        let mut peers: Vec<String> =
+            self.peers.iter().take(SHOWN).map(|known| known.peer.to_string()).collect();
+        let more = self.peers.iter().skip(SHOWN).count();
+        if more > 0 {
+            peers.push(format!("{more} more"));
         }
         Some(format!("no route of peer {wanted} (there are {})", peers.join(", ")))
     }
@@ -213,7 +194,7 @@ impl Paths {
 
     fn take(&mut self, event: &Event, mut told: Option<&mut impl FnMut(IpPrefix, Outcome)>) -> bool {
         let peers = self.peers.len();
-        let peer = self.peer_number(event.peer);
+        let peer = self.peers.number(event.peer);
         if self.learn(peer, event.speaker, told.as_deref_mut()) && peers == self.peers.len() {
             self.need_all();
         }
@@ -237,7 +218,7 @@ impl Paths {
                 let value = self.value_number(path.value(event.peer, self.value), peer);
                 let rank = self.rank_number(path, peer);
                 let new = Held { peer, path_id: path_id.unwrap_or(0), value, rank };
-                self.peers[peer as usize].is_up = true;
+                self.peers[peer].is_up = true;
                 if dumped.is_some() {
                     self.dump(*prefix, event.time, new, told);
                     return true;
@@ -246,9 +227,9 @@ impl Paths {
                     return false;
                 }
                 let is_it = self.is_path(peer, new.path_id);
-                self.edit(*prefix, told, Some(new), |list| {
-                    list.paths.retain(|held| !is_it(held));
-                    list.paths.push(new);
+                self.edit(*prefix, told, Some(new), |list, count| {
+                    count.came(&new);
+                    list.put(new, |held| is_it(held) && count.gone(held));
                 });
             }
             What::Withdraw { prefix, path_id } => {
@@ -256,12 +237,14 @@ impl Paths {
                     return false;
                 }
                 let is_it = self.is_path(peer, path_id.unwrap_or(0));
-                self.edit(*prefix, told, None, |list| list.paths.retain(|held| !is_it(held)));
+                self.edit(*prefix, told, None, |list, count| {
+                    list.drop_if(|held| is_it(held) && count.gone(held));
+                });
             }
             // A session begins without routes, also where the end of the one before was not told.
             // Stale ones are those of a session that the feed did not tell the end of.
             What::State { from, to } if (*from == 6) != (*to == 6) => {
-                self.peers[peer as usize].is_up = *to == 6;
+                self.peers[peer].is_up = *to == 6;
                 self.drop_paths(peer, event.time, told.as_deref_mut());
                 if *from == 6 {
                     self.drop_stale(peer, event.time, told);
@@ -275,22 +258,23 @@ impl Paths {
     /// Drops the paths of a peer from before a time.
     fn drop_paths(
         &mut self,
-        peer: u32,
+        peer: PeerNumber,
         time: Duration,
         mut told: Option<&mut impl FnMut(IpPrefix, Outcome)>,
     ) {
-        for (prefix, list) in self.of(|of| of == peer) {
-            if self.lists[list as usize].dumped <= seconds(time) {
-                let gone = |list: &mut List| list.paths.retain(|held| held.peer != peer);
-                self.edit(prefix, told.as_deref_mut(), None, gone);
-            }
+        for is_ipv6 in [false, true] {
+            self.each_of(is_ipv6, &[peer], |paths, prefix, list| {
+                if paths.lists.dumped(list) <= seconds(time) {
+                    paths.drop_those(prefix, list, &[peer], told.as_deref_mut());
+                }
+            });
         }
     }
 
     /// Returns whether a table was dumped after a time, and tells of the prefix, or began to be.
     fn is_before_dump(&self, prefix: IpPrefix, time: Duration) -> bool {
         let Some(first) = self.first_dump else { return false };
-        let dumped = self.prefixes.get(prefix).map_or(0, |list| self.lists[list as usize].dumped);
+        let dumped = self.lists.get(prefix).map_or(0, |list| self.lists.dumped(list));
         seconds(time) < first.max(dumped)
     }
 
@@ -307,14 +291,18 @@ impl Paths {
             before => self.next_record(before, prefix, time),
         };
         let key = (new.peer, new.path_id);
-        self.edit(prefix, told, Some(new), |list| {
-            list.dumped = list.dumped.max(seconds(time));
+        self.edit(prefix, told, Some(new), |list, count| {
+            count.came(&new);
             // What the record itself has said of the peer stays.
-            if !record.is_first && !record.paths.contains(&key) {
-                list.paths.retain(|held| (held.peer, held.path_id) != key);
+            if record.is_first || record.paths.contains(&key) {
+                list.push(new);
+            } else {
+                list.put(new, |held| (held.peer, held.path_id) == key && count.gone(held));
             }
-            list.paths.push(new);
         });
+        if let Some((_, list)) = self.last_prefix {
+            self.lists.note_dump(list, seconds(time));
+        }
         if !record.is_first {
             record.paths.push(key);
         }
@@ -326,17 +314,17 @@ impl Paths {
         let mut paths = Vec::new();
         if let Some(before) = before {
             if self.thrift != Thrift::KeepsAll {
-                self.drop_unchosen(before.list);
+                self.drop_unchosen(before.prefix, before.list);
             }
-            self.lists[before.list as usize].paths.shrink_to_fit();
+            self.lists.shrink(before.list);
             paths = before.paths;
             paths.clear();
         }
-        let known = self.prefixes.get(prefix);
+        let known = self.lists.get(prefix);
         if known.is_some() {
             self.need_all();
         }
-        let list = known.unwrap_or_else(|| self.new_list(prefix));
+        let list = known.unwrap_or_else(|| self.lists.add(prefix));
         self.last_prefix = Some((prefix, list));
         Record { prefix, time, list, is_first: known.is_none(), paths }
     }
@@ -347,15 +335,15 @@ impl Paths {
         prefix: IpPrefix,
         told: Option<&mut impl FnMut(IpPrefix, Outcome)>,
         announced: Option<Held>,
-        edit: impl FnOnce(&mut List),
+        edit: impl FnOnce(&mut List, &mut Count<'_>),
     ) {
         let number = match self.last_prefix {
             Some((last, number)) if last == prefix => Some(number),
-            _ => self.prefixes.get(prefix),
+            _ => self.lists.get(prefix),
         };
         let number = match (number, announced) {
             (Some(number), _) => number,
-            (None, Some(_)) => self.new_list(prefix),
+            (None, Some(_)) => self.lists.add(prefix),
             // It may be of a route from before all that was told.
             (None, None) => {
                 if let Some(told) = told {
@@ -365,12 +353,25 @@ impl Paths {
             }
         };
         self.last_prefix = Some((prefix, number));
+        self.edit_list(prefix, number, told, announced, edit);
+    }
+
+    /// As [`edit`](Self::edit), for a prefix that has this list.
+    fn edit_list(
+        &mut self,
+        prefix: IpPrefix,
+        number: u32,
+        told: Option<&mut impl FnMut(IpPrefix, Outcome)>,
+        announced: Option<Held>,
+        edit: impl FnOnce(&mut List, &mut Count<'_>),
+    ) {
         let before = if told.is_some() { self.answer(number) } else { None };
-        let list = &mut self.lists[number as usize];
-        let paths = list.paths.len();
-        edit(list);
-        self.kept = self.kept + list.paths.len() - paths;
-        let is_empty = list.paths.is_empty();
+        let Self { lists, peers, .. } = self;
+        let mut count = Count { peers, family: family(prefix) };
+        let is_empty = lists.change(number, |list| {
+            edit(list, &mut count);
+            list.is_empty()
+        });
         if let Some(told) = told {
             let value = self.answer(number);
             let is_best = announced.is_some_and(|new| self.is_best(number, new));
@@ -379,24 +380,14 @@ impl Paths {
             }
         }
         if is_empty {
-            self.prefixes.remove(prefix);
-            self.lists[number as usize] = List::default();
-            self.free.push(number);
+            self.lists.remove(prefix, number);
             self.last_prefix = None;
+            self.record.take_if(|record| record.list == number);
         }
     }
 
-    fn new_list(&mut self, prefix: IpPrefix) -> u32 {
-        let number = self.free.pop().unwrap_or_else(|| {
-            self.lists.push(List::default());
-            self.lists.len() as u32 - 1
-        });
-        self.prefixes.insert(prefix, number);
-        number
-    }
-
     fn best(&self, list: u32) -> Option<Held> {
-        best(&self.lists[list as usize].paths, &self.ranks, &self.peers)
+        best(self.lists.paths(list), &self.ranks, &self.peers)
     }
 
     /// Returns whether a path that was announced is the one that answers, or one of them.
@@ -410,33 +401,27 @@ impl Paths {
         if self.value != Value::Origins {
             return self.best(list).map(|best| best.value);
         }
-        let paths = &self.lists[list as usize].paths;
-        if paths.is_empty() {
-            return None;
-        }
-        let peer = paths[0].peer;
+        let paths = self.lists.paths(list);
+        let peer = paths.first()?.peer;
         let origins = list_of_origins(paths.iter().map(|held| &self.values[held.value as usize]));
         Some(self.value_number(origins, peer))
     }
 
     /// Returns the number of prefixes.
     pub(crate) fn len(&self) -> usize {
-        self.prefixes.len()
+        self.lists.len()
     }
 
     /// Returns the bytes it takes.
     pub(crate) fn bytes(&self) -> u64 {
-        let of_prefixes = self.prefixes.bytes() + self.lists.len() * 2 * size_of::<List>();
-        let of_paths = 2 * self.kept * size_of::<Held>();
         let of_values = self.values.len() * 3 * size_of::<NextHopInfo>() + self.text_bytes;
         let of_ranks = self.ranks.len() * 4 * size_of::<Rank>();
-        (of_prefixes + of_paths + of_values + of_ranks + self.peers.len() * 4 * size_of::<Known>()) as u64
+        (self.lists.bytes() + of_values + of_ranks + self.peers.bytes()) as u64
     }
 
     /// Returns the number of the value of every prefix, in order.
     pub(crate) fn answers(&mut self) -> Vec<(IpPrefix, u32)> {
-        let mut lists: Vec<(IpPrefix, u32)> = self.prefixes.iter().collect();
-        lists.sort_unstable();
+        let lists: Vec<(IpPrefix, u32)> = self.lists.iter().collect();
         lists.into_iter().filter_map(|(prefix, list)| Some((prefix, self.answer(list)?))).collect()
     }
 
@@ -444,11 +429,11 @@ impl Paths {
     /// it has sent.
     fn learn(
         &mut self,
-        peer: u32,
+        peer: PeerNumber,
         speaker: Speaker,
         told: Option<&mut impl FnMut(IpPrefix, Outcome)>,
     ) -> bool {
-        let known = self.peers[peer as usize].speaker;
+        let known = self.peers[peer].speaker;
         let router_id = speaker.router_id.or(known.router_id);
         let is_internal = speaker.is_internal.or(known.is_internal);
         if (router_id, is_internal) == (known.router_id, known.is_internal) {
@@ -457,15 +442,20 @@ impl Paths {
         // An AS that is not told counts as another one.
         let is_ranked_otherwise = router_id != known.router_id
             || is_internal.unwrap_or(false) != known.is_internal.unwrap_or(false);
-        let stale = self.peers[peer as usize].stale.unwrap_or(peer);
-        let both = |of: u32| of == peer || of == stale;
-        let of_peer = if is_ranked_otherwise && told.is_some() { self.of(both) } else { Vec::new() };
-        let before: Vec<Option<u32>> = of_peer.iter().map(|&(_, list)| self.answer(list)).collect();
-        for peer in [peer, stale] {
-            self.peers[peer as usize].speaker = Speaker { router_id, is_internal };
+        let both = [peer, self.peers[peer].stale.unwrap_or(peer)];
+        let mut before = Vec::new();
+        if is_ranked_otherwise && told.is_some() {
+            for is_ipv6 in [false, true] {
+                self.each_of(is_ipv6, &both, |paths, prefix, list| {
+                    before.push((prefix, list, paths.answer(list)));
+                });
+            }
+        }
+        for peer in both {
+            self.peers[peer].speaker = Speaker { router_id, is_internal };
         }
         let Some(told) = told else { return is_ranked_otherwise };
-        for ((prefix, list), before) in of_peer.into_iter().zip(before) {
+        for (prefix, list, before) in before {
             let value = self.answer(list);
             if value != before {
                 told(prefix, Outcome { value, is_change: true });
@@ -474,14 +464,32 @@ impl Paths {
         is_ranked_otherwise
     }
 
-    /// Returns the prefixes and lists that have a path of some peers, in order.
-    fn of(&self, is_one: impl Fn(u32) -> bool) -> Vec<(IpPrefix, u32)> {
-        let has = |list: u32| self.lists[list as usize].paths.iter().any(|held| is_one(held.peer));
-        let mut prefixes: Vec<(IpPrefix, u32)> =
-            self.prefixes.iter().filter(|&(_, list)| has(list)).collect();
-        prefixes.sort_unstable();
-        prefixes
+    /// Calls `take` with the prefixes of a family, and their lists, that have a path of some peers,
+    /// in order.
+    fn each_of(
+        &mut self,
+        is_ipv6: bool,
+        peers: &[PeerNumber],
+        mut take: impl FnMut(&mut Self, IpPrefix, u32),
+    ) {
+        // A list of all would take more memory than their paths.
+        const SOME: usize = 1 << 12;
+        let mut last = None;
+        while peers.iter().any(|&peer| self.peers[peer].kept[usize::from(is_ipv6)] > 0) {
+            let is_one = |held: &Held| peers.contains(&held.peer);
+            let some = self.lists.some_after(is_ipv6, last, SOME, |paths| paths.iter().any(is_one));
+            let Some(&(end, _)) = some.last() else { return };
+            for (prefix, list) in some {
+                take(self, prefix, list);
+            }
+            last = Some(end);
+        }
     }
+}
+
+/// Returns 0 for a prefix of IPv4, and 1 for one of IPv6.
+fn family(prefix: IpPrefix) -> usize {
+    usize::from(matches!(prefix, IpPrefix::V6(_)))
 }
 
 /// Returns the second of an event: records of dumps tell no more.

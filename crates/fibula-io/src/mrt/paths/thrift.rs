@@ -1,7 +1,8 @@
 //! [`Thrift`]: a dump without the paths that its answers do not need.
 
-use super::Paths;
+use super::{Count, Paths, family};
 use crate::table::Value;
+use fibula::IpPrefix;
 
 /// Whether a dump is kept without the paths that are not chosen. A collector has a path of each of
 /// sixty peers for a prefix, and what asks for a table wants one.
@@ -35,20 +36,32 @@ impl Paths {
         }
     }
 
-    /// Drops the paths that do not matter to the answer for a list.
-    pub(super) fn drop_unchosen(&mut self, list: u32) {
+    /// Drops the paths that do not matter to the answer for a prefix with this list.
+    pub(super) fn drop_unchosen(&mut self, prefix: IpPrefix, list: u32) {
         let best = self.best(list);
-        let paths = &mut self.lists[list as usize].paths;
-        let before = paths.len();
-        if self.value == Value::Origins {
-            paths.sort_unstable_by_key(|held| held.value);
-            paths.dedup_by_key(|held| held.value);
-        } else if let Some(best) = best {
-            paths.clear();
-            paths.push(best);
-        }
-        self.kept = self.kept + paths.len() - before;
-        if paths.len() < before && self.thrift == Thrift::KeepsChosen {
+        let has_all_origins = self.value == Value::Origins;
+        let Self { lists, peers, .. } = self;
+        let mut count = Count { peers, family: family(prefix) };
+        let has_dropped = lists.change(list, |list| {
+            let before = list.len();
+            list.edit(|paths| {
+                for held in paths.iter() {
+                    count.gone(held);
+                }
+                if has_all_origins {
+                    paths.sort_unstable_by_key(|held| held.value);
+                    paths.dedup_by_key(|held| held.value);
+                } else {
+                    paths.clear();
+                    paths.extend(best);
+                }
+                for held in paths.iter() {
+                    count.came(held);
+                }
+            });
+            list.len() < before
+        });
+        if has_dropped && self.thrift == Thrift::KeepsChosen {
             self.thrift = Thrift::HasDropped;
         }
     }

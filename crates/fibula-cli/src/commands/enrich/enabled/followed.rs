@@ -35,7 +35,8 @@ pub(super) fn run(arguments: &Arguments, (input, output): (Format, Format)) -> R
     ensure!(is_text, "--follow answers rows as they come, of CSV, TSV or NDJSON: those of Parquet do not");
     ensure!(input == output, "--follow writes rows in the format that they have, {input}, not {output}");
     ensure!(arguments.output.as_os_str() == "-", "--follow writes rows as they come: expected -o -");
-    let following = Following::start(&arguments.follow, &arguments.reading, &arguments.input)?;
+    let following =
+        Following::start(&arguments.follow, arguments.policy, &arguments.reading, &arguments.input)?;
     ensure!(
         !following.by_router() || arguments.exporter_column.is_some(),
         "each router has a table: expected the column of those who send the rows (--exporter-column)"
