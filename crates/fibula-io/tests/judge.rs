@@ -268,6 +268,16 @@ fn each_view_of_a_router_is_as_the_judge_sees_it() {
                 let judged = judged(&naive, value, None);
                 let found = all.get(&name(&view)).cloned().unwrap_or_default();
                 assert_eq!(found, judged, "history {seed}, {value:?}, {view:?}");
+                let options = ReadOptions {
+                    vrf: view.vrf.as_ref().map(ToString::to_string),
+                    table: Some(policy.to_string()),
+                    add_path: AddPath::Guess,
+                    ..options(value, None)
+                };
+                if !stream.is_empty() {
+                    let read = table::parse(&stream, &options).unwrap();
+                    assert_eq!(answers(&read.tables), judged, "history {seed}, {view:?} as a table");
+                }
                 let alone = followed(&stream, view.clone(), value);
                 let found = alone.get(&name(&view)).cloned().unwrap_or_default();
                 assert_eq!(found, judged, "history {seed}, {value:?}, {view:?} alone");

@@ -16,6 +16,7 @@ mod bgp;
 mod bgp_json;
 mod bgpdump;
 mod bird;
+mod bmp;
 mod builder;
 mod columns;
 mod csv;
@@ -178,6 +179,8 @@ layouts! {
     Text = "text" in text::LAYOUT,
     /// MRT: TABLE_DUMP, TABLE_DUMP_V2, or BGP4MP updates applied to a table.
     Mrt = "mrt" in mrt::LAYOUT,
+    /// BMP, as a router has sent it: what its messages have left of one of its tables.
+    Bmp = "bmp" in bmp::LAYOUT,
     /// CAIDA pfx2as: `address length AS`, tab-separated. Several origins become a list.
     Pfx2as = "pfx2as" in pfx2as::LAYOUT,
     /// `ip route` and `ip -6 route`: the route of the lowest metric, its first live hop.
@@ -307,8 +310,10 @@ pub struct ReadOptions {
     /// Make everything that is left out or guessed an error. See [`Report`].
     pub strict: bool,
     /// The VRF whose routes are read, in formats that show several; the default one if not named.
+    /// BMP: by its route distinguisher.
     pub vrf: Option<String>,
     /// The routing table that is read, in formats that show several; the main one if not named.
+    /// BMP: by the name of a [`Policy`](crate::mrt::bmp::Policy).
     pub table: Option<String>,
     /// MRT: whether prefixes come with path identifiers where the records do not say so.
     pub add_path: AddPath,

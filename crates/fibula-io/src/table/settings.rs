@@ -53,6 +53,7 @@ fn of(format: Format) -> (&'static [Setting], &'static [Value]) {
     let text: &[S] = &[S::Encoding];
     match format {
         F::Mrt => (&[S::Peer, S::AddPath], &Value::ALL),
+        F::Bmp => (&[S::Peer, S::Vrf, S::Table], &Value::ALL),
         // Its lines say themselves whether they have path identifiers, as some records of MRT do.
         F::Bgpdump => (&[S::Peer, S::AddPath, S::Encoding], &Value::ALL),
         F::FrrBgp | F::EosBgp | F::ShowBgp => (&[S::Vrf, S::Encoding], &Value::ALL),
@@ -130,7 +131,7 @@ impl ReadOptions {
     /// assert_eq!(
     ///     options.refusal(&[Format::Snapshot]).unwrap(),
     ///     "--peer has no effect on snapshot, which has --value next-hop; it is an option of mrt, \
-    ///      bgpdump"
+    ///      bmp, bgpdump"
     /// );
     /// ```
     #[must_use]

@@ -81,7 +81,10 @@ impl Station {
     pub fn close(&self, router: IpAddr) {
         let known = self.connections.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, stream)) = known.get(&router) {
-            // One that has ended already needs no more.
+            // One that has ended already needs no more. What was sent and not read ends a session
+            // by a reset, or the router would wait for minutes until it may send more.
+            #[cfg(target_os = "linux")]
+            let _ = rustix::net::sockopt::set_socket_linger(stream, Some(Duration::ZERO));
             let _ = stream.shutdown(Shutdown::Both);
         }
     }
