@@ -16,6 +16,7 @@
 #define FIBULA_FORWARD_H
 
 #include "acl.h"
+#include "flow.h"
 #include "sample.h"
 #include "tunnel.h"
 
@@ -92,96 +93,6 @@ struct {
     MAP_INNER(struct waited);
 } grace SEC(".maps");
 
-INLINE __u64 mixed(__u64 value)
-{
-    value ^= value >> 32;
-    value *= 0x9e3779b97f4a7c15ull;
-    value ^= value >> 29;
-    value *= 0xbf58476d1ce4e5b9ull;
-    return value ^ value >> 32;
-}
-
-/* The ports of a packet, where its protocol has some. */
-INLINE __u32 ports_of(__u8 protocol, const __u32 *ports, const void *end)
-{
-    int has_ports = protocol == IPPROTO_TCP || protocol == IPPROTO_UDP || protocol == IPPROTO_SCTP ||
-                    protocol == IPPROTO_UDPLITE || protocol == IPPROTO_DCCP;
-    return has_ports && (const void *)(ports + 1) <= end ? *ports : 0;
-}
-
-/* What tells flows apart: addresses; protocol and ports too; or those of the packet that IPIP or
- * GRE carries. */
-enum hashed { L3, L4, INNER };
-const volatile __u32 hashed = L4;
-
-/* What each flow is combined with. */
-const volatile __u64 hash_mask = 0;
-
-/* What tells a packet's flow, mixed. Only next hops of several legs ask for it, so it is not read
- * with the rest of the header. */
-INLINE __u64 flow4(const struct iphdr *ip, const void *end)
-{
-    __u64 flow = (__u64)ip->saddr << 32 | ip->daddr;
-    if (hashed == L3)
-        return flow;
-    if (!is_part(ip))
-        flow = mixed(flow) ^ ports_of(ip->protocol, (const void *)(ip + 1), end);
-    return flow + ip->protocol;
-}
-
-/* The same of an IPv6 packet. */
-INLINE __u64 flow6(const struct ipv6hdr *ip, const void *end)
-{
-    const __u64 *source = (const void *)&ip->saddr, *words = (const void *)&ip->daddr;
-    __u64 flow = mixed(source[0] ^ mixed(source[1])) ^ mixed(words[0] + mixed(words[1] + 1));
-    if (hashed == L3)
-        return flow;
-    return flow + ((__u64)ports_of(ip->nexthdr, (const void *)(ip + 1), end) << 8 | ip->nexthdr);
-}
-
-/* The flow of the packet in a tunnel's payload; that of the tunnel where it cannot be told. */
-INLINE __u64 flow_inside(__u8 protocol, const void *payload, const void *end, __u64 tunnel)
-{
-    __be16 kind = 0;
-
-    if (protocol == IPPROTO_IPIP) {
-        kind = NET16(ETH_P_IP);
-    } else if (protocol == IPPROTO_IPV6) {
-        kind = NET16(ETH_P_IPV6);
-    } else if (protocol == IPPROTO_GRE) {
-        const __u8 *gre = payload;
-        /* Not one with a source route, nor of PPTP. */
-        if (gre + 4 > (const __u8 *)end || gre[0] & 0x40 || gre[1] & 7)
-            return tunnel;
-        kind = *(const __be16 *)(gre + 2);
-        payload = gre + 4 + 4 * ((gre[0] >> 7) + (gre[0] >> 5 & 1) + (gre[0] >> 4 & 1));
-    }
-    if (kind == NET16(ETH_P_IP)) {
-        const struct iphdr *ip = payload;
-        /* The ports do not follow a header with options. */
-        return (const void *)(ip + 1) <= end && *(const __u8 *)ip == 0x45 ? flow4(ip, end) : tunnel;
-    }
-    if (kind == NET16(ETH_P_IPV6)) {
-        const struct ipv6hdr *ip = payload;
-        return (const void *)(ip + 1) <= end && ip->version == 6 ? flow6(ip, end) : tunnel;
-    }
-    return tunnel;
-}
-
-/* What tells the flow of a packet that is forwarded. */
-INLINE __u64 flow_of(const void *header, __be16 protocol, const void *end)
-{
-    if (protocol == NET16(ETH_P_IP)) {
-        const struct iphdr *ip = header;
-        __u64 flow = flow4(ip, end);
-        return hashed == INNER && !is_part(ip) ? flow_inside(ip->protocol, ip + 1, end, flow) : flow;
-    } else {
-        const struct ipv6hdr *ip = header;
-        __u64 flow = flow6(ip, end);
-        return hashed == INNER ? flow_inside(ip->nexthdr, ip + 1, end, flow) : flow;
-    }
-}
-
 /* Where the packets of a next hop go, or why they do not leave. */
 INLINE enum reason adjacency_of(struct xdp_md *ctx, const struct packet *packet, __u32 next_hop, __be16 protocol,
                                 struct neighbour *neighbour)
@@ -197,8 +108,8 @@ INLINE enum reason adjacency_of(struct xdp_md *ctx, const struct packet *packet,
     index = action & ACTION_INDEX;
     if (action >> ACTION_BUCKETS & 15) {
         __u32 bits = action >> ACTION_BUCKETS & 15;
-        const void *end = (void *)(long)ctx->data_end;
-        __u64 flow = flow_of(packet->header, protocol, end) ^ hash_mask;
+        __u32 at = sizeof(struct ethhdr) + packet->tags * sizeof(struct tag) + packet->outer;
+        __u64 flow = flow_of(ctx, packet->header, at, protocol == NET16(ETH_P_IP)) ^ hash_mask;
         index += (__u32)(mixed(flow) >> 32) & ((1u << bits) - 1);
         index = READ(__u32, ((struct cells){&buckets, 0}), index);
     }
@@ -398,7 +309,8 @@ INLINE enum reason judge6(const struct judged *judged, const struct ipv6hdr *ip,
     if (set_cells && acl && !is_discovery(ip, end)) {
         struct looked looked = {.acl = acl};
         __u8 protocol;
-        const void *payload = payload6(ip, end, &protocol);
+        int is_cut;
+        const void *payload = payload6(ip, end, &protocol, &is_cut);
         looked.sets[SOURCE] = beside6(2 * acl - 2, &ip->saddr);
         looked.sets[DESTINATION] = beside6(2 * acl - 1, &ip->daddr);
         look(&looked, judged->length, protocol, payload, end);

@@ -8,6 +8,8 @@
 
 #define SEC(name) __attribute__((section(name), used))
 #define INLINE static inline __attribute__((always_inline))
+/* A function of its own: the verifier follows it once, not once on each path that leads to it. */
+#define CALLED __attribute__((noinline))
 
 /* A map's attributes, as its type tells the loader. */
 #define MAP_NUMBER(name, value) int (*name)[value]

@@ -167,6 +167,55 @@ INLINE int is_part(const struct iphdr *ip)
     return ip->frag_off & NET16(0x3fff);
 }
 
+INLINE int has_ports(__u8 protocol)
+{
+    return protocol == IPPROTO_TCP || protocol == IPPROTO_UDP || protocol == IPPROTO_SCTP ||
+           protocol == IPPROTO_UDPLITE || protocol == IPPROTO_DCCP;
+}
+
+/* The protocol of a packet and where what follows its headers begins; 0 if that is not there, or is
+ * a fragment after the first. */
+INLINE const void *payload4(const struct iphdr *ip, __u8 *protocol)
+{
+    const void *payload = (const void *)ip + (ip->ihl & 15) * 4;
+    *protocol = ip->protocol;
+    return ip->frag_off & NET16(0x1fff) ? 0 : payload;
+}
+
+#define EXTENSIONS 4
+
+/* The same of an IPv6 packet, and whether it is a fragment. */
+INLINE const void *payload6(const struct ipv6hdr *ip, const void *end, __u8 *protocol, int *is_cut)
+{
+    const __u8 *header = (const void *)(ip + 1);
+
+    *protocol = ip->nexthdr;
+    *is_cut = 0;
+    for (int i = 0; i < EXTENSIONS; i++) {
+        __u32 size;
+        if ((const void *)(header + 8) > end)
+            return header;
+        if (*protocol == IPPROTO_HOPOPTS || *protocol == IPPROTO_ROUTING || *protocol == IPPROTO_DSTOPTS)
+            size = (header[1] + 1) * 8;
+        else if (*protocol == IPPROTO_AH)
+            size = (header[1] + 2) * 4;
+        else if (*protocol == IPPROTO_FRAGMENT)
+            size = 8;
+        else
+            return header;
+        if (*protocol == IPPROTO_FRAGMENT) {
+            *is_cut |= header[2] || header[3] & 0xf9;
+            if (header[2] || header[3] & 0xf8) {
+                *protocol = header[0];
+                return 0;
+            }
+        }
+        *protocol = header[0];
+        header += size;
+    }
+    return header;
+}
+
 /* Why an IPv4 packet cannot be forwarded by any route; FORWARDED if it can. From its header on the
  * frame has `size` bytes; the first buffer ends at `end`. */
 INLINE enum reason read4(struct packet *packet, const struct iphdr *ip, __u32 size, const void *end)

@@ -14,6 +14,8 @@
 #![cfg(target_os = "linux")]
 
 mod common;
+#[path = "conformance/flows.rs"]
+mod flows;
 #[path = "conformance/legs.rs"]
 mod legs;
 #[path = "conformance/packets.rs"]
@@ -282,7 +284,7 @@ fn what_a_tunnel_carries_arrives_without_it() {
     let Some(lab) = lab("tunnel") else { return };
     lab.ip("r", "route add 192.0.2.0/24 via 10.2.0.2");
     lab.forward_by_plane_alone();
-    let flows = packets::flows(60);
+    let flows = flows::flows(60);
     for mode in [Mode::Native, Mode::Generic] {
         let open = || {
             let tunnels = vec![Tunnel { local: [198, 18, 9, 9].into(), remote: [10, 1, 0, 2].into() }];

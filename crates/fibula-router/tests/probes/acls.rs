@@ -19,7 +19,7 @@ fn with_acls(acls: Vec<Acl>) -> Xdp {
         Attachment { tags: vec![8], ..lo() },
         Attachment { tags: vec![9, 10], urpf: ReversePath::Strict, ..lo() },
     ];
-    let ecmp = Ecmp { hash: Hashed::Inner, seed: 1 };
+    let ecmp = Ecmp { hash: Hashed::Inner, flow_label: true, spi: true, seed: 1 };
     let tunnels = vec![Tunnel { local: [192, 0, 2, 9].into(), remote: [192, 0, 2, 1].into() }];
     let plain = Options::new("acls", interfaces, Mode::Unattached);
     let options = Options { acls, sample_rate: 1000, ecmp, tunnels, ..plain };

@@ -159,8 +159,11 @@ impl Generation {
         let tunnel_count = contents.tunnels.len() as u32;
         loader.map_max_entries("tunnels", tunnel_count.max(1));
         loader.override_global("has_tunnels", &tunnel_count, true);
-        let (hashed, hash_mask) = (contents.ecmp.hashed(), contents.ecmp.mask());
-        loader.override_global("hashed", &hashed, true).override_global("hash_mask", &hash_mask, true);
+        let (hashed, hash_mask) = (contents.ecmp.constants(), contents.ecmp.mask());
+        for (name, value) in &hashed {
+            loader.override_global(name, value, true);
+        }
+        loader.override_global("hash_mask", &hash_mask, true);
         // A ring without samples is a page.
         loader.map_max_entries("samples", if contents.sample_rate > 0 { SAMPLES } else { 4096 });
         let set_cells = contents.filters.set_cells();

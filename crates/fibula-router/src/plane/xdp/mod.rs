@@ -55,6 +55,7 @@ mod grace;
 mod inherited;
 mod interfaces;
 mod own;
+mod payload;
 mod pins;
 mod probe;
 #[cfg(test)]
