@@ -138,11 +138,14 @@ CALLED __u32 first_line(const struct looked *looked)
 }
 
 /* Whether an ACL lets a packet of a frame of `bytes` pass, and counts it. */
-INLINE int is_permitted(const struct looked *looked, __u32 bytes)
+INLINE int is_permitted(const struct looked *looked, struct fate *fate, __u32 bytes)
 {
     __u32 line = first_line(looked), at = (looked->acl - 1) * LINES + (line & (PERMITTED - 1));
     struct count *count = bpf_map_lookup_elem(&of_lines, &at);
 
+    fate->steps |= BY_ACL;
+    fate->acl = looked->acl;
+    fate->line = line;
     if (count) {
         count->packets++;
         count->bytes += bytes;

@@ -8,6 +8,7 @@
 #include <linux/ipv6.h>
 
 #include "cells.h"
+#include "fate.h"
 
 /* Why a packet went where it went: the indices of an interface's counters. */
 enum reason {
@@ -128,9 +129,11 @@ struct packet {
 };
 
 /* Counts a packet. Returns the verdict. */
-INLINE int finish(const struct packet *packet, enum reason reason, int verdict)
+INLINE int finish(const struct packet *packet, struct fate *fate, enum reason reason, int verdict)
 {
     struct counts *counts = bpf_map_lookup_elem(&of_ports, &packet->port);
+
+    fate->reason = reason;
     if (counts) {
         counts->of[reason].packets++;
         counts->of[reason].bytes += packet->bytes;
@@ -139,10 +142,10 @@ INLINE int finish(const struct packet *packet, enum reason reason, int verdict)
 }
 
 /* Counts a packet that does not leave. Returns the verdict. */
-INLINE int stays(const struct packet *packet, enum reason reason)
+INLINE int stays(const struct packet *packet, struct fate *fate, enum reason reason)
 {
     int is_dropped = reason == BLACKHOLE || reason == MALFORMED || reason == SPOOFED || reason == DENIED;
-    return finish(packet, reason, is_dropped ? XDP_DROP : XDP_PASS);
+    return finish(packet, fate, reason, is_dropped ? XDP_DROP : XDP_PASS);
 }
 
 INLINE __u32 destination4(const struct iphdr *ip)

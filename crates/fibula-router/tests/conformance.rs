@@ -24,17 +24,15 @@ mod packets;
 mod policies;
 
 use common::checksum;
-use common::lab::Lab;
+use common::lab::{Lab, open};
 use fibula_router::control::{Control, Settings, run};
 use fibula_router::feed::{Feed, Queue, kernel};
 use fibula_router::plane::xdp::sockets::{AfXdp, Options};
 use fibula_router::plane::xdp::{self, Attachment, Ecmp, Mode, Tunnel, Xdp};
 use fibula_router::plane::{Counter, Plane};
-use nix::sys::socket::{
-    AddressFamily, LinkAddr, MsgFlags, SockFlag, SockProtocol, SockType, bind, recvfrom, send, socket,
-};
+use nix::sys::socket::{LinkAddr, MsgFlags, recvfrom, send};
 use std::collections::BTreeMap;
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::AsRawFd;
 use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -108,18 +106,6 @@ fn lab(name: &str) -> Option<Lab> {
         }
     }
     Some(lab)
-}
-
-/// A socket that sends and sees the frames of an interface.
-fn open(interface: &str) -> OwnedFd {
-    let all = SockProtocol::EthAll;
-    let socket = socket(AddressFamily::Packet, SockType::Raw, SockFlag::SOCK_NONBLOCK, all).unwrap();
-    let link = nix::ifaddrs::getifaddrs().unwrap().find_map(|address| {
-        let link = *address.address?.as_link_addr()?;
-        (address.interface_name == interface).then_some(link)
-    });
-    bind(socket.as_raw_fd(), &link.unwrap()).unwrap();
-    socket
 }
 
 /// Describes a frame: all of it that does not differ from one run to the next.

@@ -11,6 +11,8 @@ mod common;
 mod denied;
 #[path = "probes/samples.rs"]
 mod samples;
+#[path = "probes/traces.rs"]
+mod traces;
 #[path = "probes/tunnels.rs"]
 mod tunnels;
 #[path = "probes/verdicts.rs"]

@@ -10,10 +10,13 @@
 //! ```
 
 pub mod memory;
+mod traces;
 #[cfg(all(feature = "daemon", target_os = "linux"))]
 pub mod xdp;
 
-use fibula::{Delta, NextHop, Rib};
+pub use traces::{AclTrace, Outcome, Trace, Wanted};
+
+use fibula::{Delta, ErrorKind, NextHop, Rib};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::net::Ipv4Addr;
@@ -223,6 +226,26 @@ pub trait Plane {
     /// # Errors
     /// If the kernel fails.
     fn samples(&mut self) -> Result<(Vec<Sample>, u64), crate::Error> {
+        Ok((Vec::new(), 0))
+    }
+
+    /// Begins to tell what becomes of packets that somebody looks for, in place of those before;
+    /// ends that with `None`.
+    ///
+    /// # Errors
+    /// If a reason is not known, the plane tells nothing of packets or forwards none yet, or the
+    /// kernel fails.
+    fn look_for(&mut self, wanted: Option<&Wanted>) -> Result<(), crate::Error> {
+        let text = "this plane does not tell what becomes of packets: the plane `xdp` does";
+        wanted.map_or(Ok(()), |_| Err(fibula::Error::new(ErrorKind::Usage, text).into()))
+    }
+
+    /// Returns what became of packets that somebody looks for since the last call, and how many
+    /// were left out so far because there was no room.
+    ///
+    /// # Errors
+    /// If the kernel fails.
+    fn traces(&mut self) -> Result<(Vec<Trace>, u64), crate::Error> {
         Ok((Vec::new(), 0))
     }
 

@@ -28,7 +28,7 @@ fn with_acls(acls: Vec<Acl>) -> Xdp {
 
 /// What is between a packet's addresses and its ports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Between {
+pub(crate) enum Between {
     Nothing,
     /// IPv4 options, or hop-by-hop options: the kernel gets the packet.
     Options,
@@ -39,7 +39,7 @@ enum Between {
 }
 
 /// Returns the frame of a packet.
-fn frame(packet: &Packet, between: Between) -> Vec<u8> {
+pub(crate) fn frame(packet: &Packet, between: Between) -> Vec<u8> {
     let mut payload = packet.ports.map_or_else(Vec::new, |ports| ports.map(u16::to_be_bytes).concat());
     match packet.addresses {
         [IpAddr::V4(source), IpAddr::V4(destination)] => {

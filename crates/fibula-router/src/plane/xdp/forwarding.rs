@@ -4,7 +4,9 @@ use super::counters::{self, Count, Reason};
 use super::generation::{COUNTERS, Generation, OF_LINES};
 use super::{Mode, Xdp};
 use crate::Error;
-use crate::plane::{Action, Adjacency, AdjacencyId, Counter, Plane, ReversePath, Routes, Rules, Sample};
+use crate::plane::{
+    Action, Adjacency, AdjacencyId, Counter, Plane, ReversePath, Routes, Rules, Sample, Trace, Wanted,
+};
 use fibula::NextHop;
 use std::net::Ipv4Addr;
 
@@ -122,6 +124,14 @@ impl Plane for Xdp {
 
     fn samples(&mut self) -> Result<(Vec<Sample>, u64), Error> {
         self.generation.as_mut().map_or_else(|| Ok((Vec::new(), 0)), Generation::samples)
+    }
+
+    fn look_for(&mut self, wanted: Option<&Wanted>) -> Result<(), Error> {
+        self.set_traced(wanted)
+    }
+
+    fn traces(&mut self) -> Result<(Vec<Trace>, u64), Error> {
+        self.told()
     }
 
     fn generation(&self) -> u64 {

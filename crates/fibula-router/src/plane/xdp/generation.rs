@@ -14,6 +14,7 @@ use super::grace::Grace;
 use super::interfaces::Interface;
 use super::own::{self, Own};
 use super::tables::{Family, Regions, Tables};
+use super::traces::Ring;
 use super::tunnels::{self, Tunnel};
 use crate::Error;
 use crate::plane::{AdjacencyId, ReversePath, Rules, Sample};
@@ -121,6 +122,8 @@ pub(super) struct Generation {
     pub(super) checks_sources: bool,
     /// Where the program puts samples.
     samples: Samples,
+    /// Where the program that traces puts traces, once somebody has asked for some.
+    pub(super) traces: Option<Ring>,
 }
 
 impl Generation {
@@ -203,6 +206,7 @@ impl Generation {
             vlans,
             checks_sources,
             samples,
+            traces: None,
             ebpf,
         };
         generation.actions.store(0, contents.actions.words().iter().copied());
@@ -256,6 +260,11 @@ impl Generation {
     /// Returns a map.
     pub(super) fn map(&self, name: &str) -> &Map {
         self.ebpf.map(name).expect("the object has this map")
+    }
+
+    /// Returns a map that somebody else has from now on.
+    pub(super) fn take_map(&mut self, name: &str) -> Map {
+        self.ebpf.take_map(name).expect("the object has this map")
     }
 
     /// Returns a map, to change it.
