@@ -208,7 +208,7 @@ INLINE __u32 beside6(__u32 table, const struct in6_addr *address)
 /* Whether any interface has rules about sources. Without them nothing of this is in the program. */
 const volatile __u32 has_checks = 0;
 
-#define CHECKS4 (STRICT | LOOSE | KERNEL_STRICT | KERNEL_LOOSE)
+#define CHECKS4 (STRICT | LOOSE | KERNEL_STRICT | KERNEL_LOOSE | KERNEL_UNICAST)
 #define CHECKS6 (STRICT | LOOSE)
 
 /* Where the route of a source leads: whoever sends there, this plane or the kernel, and whether or
@@ -267,7 +267,8 @@ INLINE enum reason check_source(const struct judged *judged, struct fate *fate, 
     fate->source = next_hop;
     if ((rules & STRICT && found != HERE) || (rules & LOOSE && found == NOWHERE))
         return SPOOFED;
-    if ((rules & KERNEL_STRICT && found != HERE) || (rules & KERNEL_LOOSE && found == NOWHERE))
+    if ((rules & KERNEL_STRICT && found != HERE) || (rules & KERNEL_LOOSE && found == NOWHERE) ||
+        (rules & KERNEL_UNICAST && next_hop && found == NOWHERE))
         return REVERSE_PATH;
     return FORWARDED;
 }

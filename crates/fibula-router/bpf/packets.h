@@ -65,6 +65,8 @@ struct interface {
 #define KERNEL_STRICT 8
 #define LOOSE 16
 #define STRICT 32
+/* By the kernel too: if a route leads to the source, it is one of unicast. */
+#define KERNEL_UNICAST 64
 
 CELLS(interfaces);
 
@@ -297,13 +299,13 @@ INLINE int is_tag(__be16 protocol)
 #define TAGS_MAX 3
 
 /* Reads the tags of a frame. FORWARDED if they are priorities alone, or an interface has them,
- * which is then the one that the frame came in by. A tag of VLAN 0 is a priority, wherever it is:
+ * by 802.1Q, which is then the one that the frame came in by. A tag of VLAN 0 is a priority, wherever it is:
  * the kernel takes it off. */
 INLINE enum reason read_tags(struct xdp_md *ctx, struct interface *interface, struct packet *packet, const void *end)
 {
     struct vlan key = {.interface = ctx->ingress_ifindex};
     const __u32 *place;
-    __be16 kind = 0;
+    int is_of_802_1ad = 0;
 
 #pragma unroll
     for (int i = 0; i < TAGS_MAX; i++) {
@@ -318,10 +320,10 @@ INLINE enum reason read_tags(struct xdp_md *ctx, struct interface *interface, st
             return UNKNOWN_VLAN;
         if (id && key.outer)
             key.inner = id;
-        if (id && !key.outer) {
+        if (id && !key.outer)
             key.outer = id;
-            kind = packet->protocol;
-        }
+        /* A VLAN of 802.1ad is another one than that of 802.1Q with its number. */
+        is_of_802_1ad |= id && packet->protocol == NET16(ETH_P_8021AD);
         packet->protocol = tag->protocol;
         packet->tags++;
         packet->header = (void *)(tag + 1);
@@ -331,7 +333,7 @@ INLINE enum reason read_tags(struct xdp_md *ctx, struct interface *interface, st
         return MALFORMED;
     if (!key.outer)
         return FORWARDED;
-    if (!has_vlans || (!key.inner && kind != NET16(ETH_P_8021Q)))
+    if (!has_vlans || is_of_802_1ad)
         return UNKNOWN_VLAN;
     place = bpf_map_lookup_elem(&vlans, &key);
     if (!place)

@@ -81,6 +81,9 @@ pub struct Rules {
     pub ipv6: bool,
     /// What sources of IPv4 it lets in.
     pub reverse_path: ReversePath,
+    /// Whether it lets none in of IPv4 that a route leads to which is not of unicast: an address of
+    /// its own, a blackhole, an error.
+    pub unicast_sources: bool,
 }
 
 /// What sources packets may have that come in by an interface: the check of RFC 3704, section 2.
@@ -96,10 +99,18 @@ pub enum ReversePath {
     Strict,
 }
 
+impl Rules {
+    /// Returns whether it looks at sources of IPv4.
+    #[must_use]
+    pub fn checks_sources(self) -> bool {
+        self.reverse_path != ReversePath::Off || self.unicast_sources
+    }
+}
+
 impl Default for Rules {
     /// It forwards both, from any source.
     fn default() -> Self {
-        Self { ipv4: true, ipv6: true, reverse_path: ReversePath::Off }
+        Self { ipv4: true, ipv6: true, reverse_path: ReversePath::Off, unicast_sources: false }
     }
 }
 

@@ -160,6 +160,7 @@ const SOURCES4: &[&str] = &[
     "198.18.6.7",
     "198.18.8.7",
     "198.18.10.7",
+    "198.18.11.7",
     "192.0.2.7",
 ];
 
@@ -409,13 +410,15 @@ pub(crate) fn packets() -> Vec<Packet> {
             move |token: &[u8]| ipv6("2001:db8:64::9", number, &[&[17], &rest[..], &udp(token)].concat());
         add(format!("IPv6 with {name}"), Box::new(make));
     }
-    for size in [1232, 1233, 1452] {
-        let make = move |token: &[u8]| {
-            let mut payload = token.to_vec();
-            payload.resize(size, b'z');
-            ipv6("2001:db8:66::9", 17, &udp(&payload))
-        };
-        add(format!("IPv6 with a route's MTU: {size} bytes"), Box::new(make));
+    for to in ["2001:db8:64::9", "2001:db8:66::9"] {
+        for size in [1232, 1233, 1452] {
+            let make = move |token: &[u8]| {
+                let mut payload = token.to_vec();
+                payload.resize(size, b'z');
+                ipv6(to, 17, &udp(&payload))
+            };
+            add(format!("IPv6 to {to}: {size} bytes"), Box::new(make));
+        }
     }
     // An error about a packet that was forwarded the other way, and protocols beside IP.
     let about = |token: &[u8]| {

@@ -155,7 +155,7 @@ impl Generation {
         let has_vlans = u32::from(!vlans.is_empty());
         loader.override_global("has_vlans", &has_vlans, true);
         let checks_sources = contents.interfaces.iter().any(|interface| interface.urpf != ReversePath::Off)
-            || contents.rules.values().any(|rules| rules.reverse_path != ReversePath::Off);
+            || contents.rules.values().any(|rules| rules.checks_sources());
         let has_checks = u32::from(checks_sources);
         loader.override_global("has_checks", &has_checks, true);
         loader.override_global("sample_rate", &contents.sample_rate, true);
