@@ -106,6 +106,20 @@ fn a_router_answers_and_ends() {
     assert_eq!(looks.matches("forwards ").count(), 2);
     assert_eq!(looks.matches("a second").count(), 1);
 
+    // A plane in memory forwards nothing that could be told.
+    let error = |arguments: &[&str]| {
+        let output = ask(&socket, arguments);
+        assert_eq!(output.status.code(), Some(2));
+        String::from_utf8_lossy(&output.stderr).into_owned()
+    };
+    assert!(error(&["trace"]).contains("this plane does not tell what becomes of packets"));
+    let filter = error(&["trace", "udp", "from", "here", "to", "any"]);
+    assert!(filter.contains("the filter: "), "{filter}");
+    let file = folder.path().join("dropped.pcapng");
+    let reason = error(&["capture", "--dropped", "no_route", "-w", file.to_str().unwrap()]);
+    let expected = "--dropped no_route: packets are dropped for blackhole, malformed, spoofed, denied\n";
+    assert!(reason.ends_with(expected) && !file.exists(), "{reason}");
+
     // Another router does not take its socket.
     let second = Command::new(env!("CARGO_BIN_EXE_fibula"))
         .args(["router", "run", "--memory", "--kernel", "--socket"])
@@ -242,14 +256,30 @@ fn the_quick_start_is_a_router() {
     assert_eq!((lines.len(), lines[0]), (5, "cargo build --release --features router"));
     let commands = lines[1..].join("\n").replace("target/release/fibula", env!("CARGO_BIN_EXE_fibula"));
     let program = env!("CARGO_BIN_EXE_fibula");
+    let folder = tempfile::tempdir().unwrap();
+    let (told, dropped) = (folder.path().join("told"), folder.path().join("dropped.pcapng"));
+    let (told, file) = (told.display(), dropped.display());
     let script = format!(
         "set -e
+        look() {{
+            \"$@\" 2> {told} &
+            until grep -q 'from now on' {told}; do sleep 0.05; done
+        }}
         mount --make-rprivate /
         mount -t bpf bpf /sys/fs/bpf
-        trap 'kill %1; wait; sh crates/fibula-router/examples/lab.sh down' EXIT
+        trap 'kill %1 2> {told} || true; wait; sh crates/fibula-router/examples/lab.sh down' EXIT
         {commands}
-        nsenter --net=/run/netns/router {program} router run --kernel --generic -i r0 -i r1 --check
+        look {program} router trace icmp from any to 10.64.0.1 --count 2
+        ip netns exec client ping -c 2 10.64.0.1
+        wait $!
+        ip -n router route add blackhole 10.65.0.0/16
+        look {program} router capture --dropped blackhole --count 1 -w {file}
+        ip netns exec client ping -c 9 -i 0.2 -W 1 10.65.0.1 || true
+        wait $!
         {program} router counters --format csv
+        kill %1
+        wait %1
+        nsenter --net=/run/netns/router {program} router run --kernel --generic -i r0 -i r1 --check
         {program} router detach"
     );
     let mut unshare = Command::new("unshare");
@@ -258,6 +288,22 @@ fn the_quick_start_is_a_router() {
     assert!(output.status.success(), "{out}\n{error}");
     assert!(out.contains("3 received, 0% packet loss"), "{out}");
     assert!(out.contains("10.64.0.0/10") && out.contains("via 10.2.0.2 dev r1"), "{out}");
+    let way = "\n  route    table 254: 10.64.0.0/10 via 10.2.0.2 dev r1\n  leg      by r1 to ";
+    for told in ["icmp from 10.1.0.2 to 10.64.0.1, length 84\n", way, "\n  forwarded\n"] {
+        assert!(out.contains(told), "{out}");
+    }
+    let (mut rest, mut found) = (&fs::read(&dropped).unwrap()[..], 0);
+    while !rest.is_empty() {
+        let (next, block) = pcap_parser::parse_block_le(rest).unwrap();
+        if let pcap_parser::pcapng::Block::EnhancedPacket(packet) = block {
+            assert!(
+                packet.options[0].value.starts_with(b"blackhole") && packet.data[30..34] == [10, 65, 0, 1]
+            );
+            found += 1;
+        }
+        rest = next;
+    }
+    assert_eq!(found, 1);
     let forwarded = out.lines().find_map(|line| line.strip_prefix("forwarded,r0,")).unwrap();
     assert_ne!(forwarded.split(',').next(), Some("0"), "{out}");
 }

@@ -60,44 +60,6 @@ INLINE __u32 field_of(__u32 acl, __u32 index)
     return READ(__u16, ((struct cells){&acl_fields, 0}), (acl - 1) * FIELDS + index);
 }
 
-/* The protocol of a packet and where what follows its headers begins; 0 if that is not there, or is
- * a fragment after the first. */
-INLINE const void *payload4(const struct iphdr *ip, __u8 *protocol)
-{
-    const void *payload = (const void *)ip + (ip->ihl & 15) * 4;
-    *protocol = ip->protocol;
-    return ip->frag_off & NET16(0x1fff) ? 0 : payload;
-}
-
-#define EXTENSIONS 4
-
-INLINE const void *payload6(const struct ipv6hdr *ip, const void *end, __u8 *protocol)
-{
-    const __u8 *header = (const void *)(ip + 1);
-
-    *protocol = ip->nexthdr;
-    for (int i = 0; i < EXTENSIONS; i++) {
-        __u32 size;
-        if ((const void *)(header + 8) > end)
-            return header;
-        if (*protocol == IPPROTO_HOPOPTS || *protocol == IPPROTO_ROUTING || *protocol == IPPROTO_DSTOPTS)
-            size = (header[1] + 1) * 8;
-        else if (*protocol == IPPROTO_AH)
-            size = (header[1] + 2) * 4;
-        else if (*protocol == IPPROTO_FRAGMENT)
-            size = 8;
-        else
-            return header;
-        if (*protocol == IPPROTO_FRAGMENT && (header[2] || header[3] & 0xf8)) {
-            *protocol = header[0];
-            return 0;
-        }
-        *protocol = header[0];
-        header += size;
-    }
-    return header;
-}
-
 #define DISCOVERY_FIRST 133
 #define DISCOVERY_LAST 137
 
@@ -116,15 +78,13 @@ INLINE int is_discovery(const struct ipv6hdr *ip, const void *end)
 INLINE void look(struct looked *looked, __u32 length, __u8 protocol, const __be16 *ports, const void *end)
 {
     __u32 acl = looked->acl;
-    int has_ports = protocol == IPPROTO_TCP || protocol == IPPROTO_UDP || protocol == IPPROTO_SCTP ||
-                    protocol == IPPROTO_UDPLITE || protocol == IPPROTO_DCCP;
 
     if (length > 0xffff)
         length = 0xffff;
     looked->sets[PERMITTING] = field_of(acl, PERMITS);
     looked->sets[LENGTH] = field_of(acl, LENGTHS + length);
     looked->sets[PROTOCOL] = field_of(acl, PROTOCOLS + protocol);
-    if (has_ports && ports && (const void *)(ports + 2) <= end) {
+    if (has_ports(protocol) && ports && (const void *)(ports + 2) <= end) {
         looked->sets[SOURCE_PORT] = field_of(acl, SOURCE_PORTS + NET16(ports[0]));
         looked->sets[DESTINATION_PORT] = field_of(acl, DESTINATION_PORTS + NET16(ports[1]));
     } else {
@@ -178,11 +138,14 @@ CALLED __u32 first_line(const struct looked *looked)
 }
 
 /* Whether an ACL lets a packet of a frame of `bytes` pass, and counts it. */
-INLINE int is_permitted(const struct looked *looked, __u32 bytes)
+INLINE int is_permitted(const struct looked *looked, struct fate *fate, __u32 bytes)
 {
     __u32 line = first_line(looked), at = (looked->acl - 1) * LINES + (line & (PERMITTED - 1));
     struct count *count = bpf_map_lookup_elem(&of_lines, &at);
 
+    fate->steps |= BY_ACL;
+    fate->acl = looked->acl;
+    fate->line = line;
     if (count) {
         count->packets++;
         count->bytes += bytes;

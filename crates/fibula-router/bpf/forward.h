@@ -16,18 +16,9 @@
 #define FIBULA_FORWARD_H
 
 #include "acl.h"
+#include "flow.h"
 #include "sample.h"
 #include "tunnel.h"
-
-/* A neighbour. */
-struct neighbour {
-    __u32 interface; /* 0: not resolved */
-    __u16 mtu;
-    __u16 vlan; /* the tag to push; 0: none, a tag has bit 15 set beside its 12 bits */
-    __u8 destination[ETH_ALEN];
-    __u8 source[ETH_ALEN];
-    __u32 routed; /* the index of the interface that routes name, though it be not resolved */
-};
 
 /* An adjacency: two versions and the index of the one that holds, in one cache line. A change
  * writes the other version, then the index. */
@@ -92,99 +83,9 @@ struct {
     MAP_INNER(struct waited);
 } grace SEC(".maps");
 
-INLINE __u64 mixed(__u64 value)
-{
-    value ^= value >> 32;
-    value *= 0x9e3779b97f4a7c15ull;
-    value ^= value >> 29;
-    value *= 0xbf58476d1ce4e5b9ull;
-    return value ^ value >> 32;
-}
-
-/* The ports of a packet, where its protocol has some. */
-INLINE __u32 ports_of(__u8 protocol, const __u32 *ports, const void *end)
-{
-    int has_ports = protocol == IPPROTO_TCP || protocol == IPPROTO_UDP || protocol == IPPROTO_SCTP ||
-                    protocol == IPPROTO_UDPLITE || protocol == IPPROTO_DCCP;
-    return has_ports && (const void *)(ports + 1) <= end ? *ports : 0;
-}
-
-/* What tells flows apart: addresses; protocol and ports too; or those of the packet that IPIP or
- * GRE carries. */
-enum hashed { L3, L4, INNER };
-const volatile __u32 hashed = L4;
-
-/* What each flow is combined with. */
-const volatile __u64 hash_mask = 0;
-
-/* What tells a packet's flow, mixed. Only next hops of several legs ask for it, so it is not read
- * with the rest of the header. */
-INLINE __u64 flow4(const struct iphdr *ip, const void *end)
-{
-    __u64 flow = (__u64)ip->saddr << 32 | ip->daddr;
-    if (hashed == L3)
-        return flow;
-    if (!is_part(ip))
-        flow = mixed(flow) ^ ports_of(ip->protocol, (const void *)(ip + 1), end);
-    return flow + ip->protocol;
-}
-
-/* The same of an IPv6 packet. */
-INLINE __u64 flow6(const struct ipv6hdr *ip, const void *end)
-{
-    const __u64 *source = (const void *)&ip->saddr, *words = (const void *)&ip->daddr;
-    __u64 flow = mixed(source[0] ^ mixed(source[1])) ^ mixed(words[0] + mixed(words[1] + 1));
-    if (hashed == L3)
-        return flow;
-    return flow + ((__u64)ports_of(ip->nexthdr, (const void *)(ip + 1), end) << 8 | ip->nexthdr);
-}
-
-/* The flow of the packet in a tunnel's payload; that of the tunnel where it cannot be told. */
-INLINE __u64 flow_inside(__u8 protocol, const void *payload, const void *end, __u64 tunnel)
-{
-    __be16 kind = 0;
-
-    if (protocol == IPPROTO_IPIP) {
-        kind = NET16(ETH_P_IP);
-    } else if (protocol == IPPROTO_IPV6) {
-        kind = NET16(ETH_P_IPV6);
-    } else if (protocol == IPPROTO_GRE) {
-        const __u8 *gre = payload;
-        /* Not one with a source route, nor of PPTP. */
-        if (gre + 4 > (const __u8 *)end || gre[0] & 0x40 || gre[1] & 7)
-            return tunnel;
-        kind = *(const __be16 *)(gre + 2);
-        payload = gre + 4 + 4 * ((gre[0] >> 7) + (gre[0] >> 5 & 1) + (gre[0] >> 4 & 1));
-    }
-    if (kind == NET16(ETH_P_IP)) {
-        const struct iphdr *ip = payload;
-        /* The ports do not follow a header with options. */
-        return (const void *)(ip + 1) <= end && *(const __u8 *)ip == 0x45 ? flow4(ip, end) : tunnel;
-    }
-    if (kind == NET16(ETH_P_IPV6)) {
-        const struct ipv6hdr *ip = payload;
-        return (const void *)(ip + 1) <= end && ip->version == 6 ? flow6(ip, end) : tunnel;
-    }
-    return tunnel;
-}
-
-/* What tells the flow of a packet that is forwarded. */
-INLINE __u64 flow_of(const void *header, __be16 protocol, const void *end)
-{
-    if (protocol == NET16(ETH_P_IP)) {
-        const struct iphdr *ip = header;
-        __u64 flow = flow4(ip, end);
-        return hashed == INNER && !is_part(ip) ? flow_inside(ip->protocol, ip + 1, end, flow) : flow;
-    } else {
-        const struct ipv6hdr *ip = header;
-        __u64 flow = flow6(ip, end);
-        return hashed == INNER ? flow_inside(ip->nexthdr, ip + 1, end, flow) : flow;
-    }
-}
-
 /* Where the packets of a next hop go, or why they do not leave. */
-INLINE enum reason adjacency_of(struct xdp_md *ctx, const struct packet *packet, __u32 next_hop, __be16 protocol,
-                                struct neighbour *neighbour)
+INLINE enum reason adjacency_of(struct xdp_md *ctx, const struct packet *packet, struct fate *fate, __u32 next_hop,
+                                __be16 protocol, struct neighbour *neighbour)
 {
     __u32 action, index;
     const volatile struct adjacency *adjacency;
@@ -197,8 +98,8 @@ INLINE enum reason adjacency_of(struct xdp_md *ctx, const struct packet *packet,
     index = action & ACTION_INDEX;
     if (action >> ACTION_BUCKETS & 15) {
         __u32 bits = action >> ACTION_BUCKETS & 15;
-        const void *end = (void *)(long)ctx->data_end;
-        __u64 flow = flow_of(packet->header, protocol, end) ^ hash_mask;
+        __u32 at = sizeof(struct ethhdr) + packet->tags * sizeof(struct tag) + packet->outer;
+        __u64 flow = flow_of(ctx, packet->header, at, protocol == NET16(ETH_P_IP)) ^ hash_mask;
         index += (__u32)(mixed(flow) >> 32) & ((1u << bits) - 1);
         index = READ(__u32, ((struct cells){&buckets, 0}), index);
     }
@@ -206,6 +107,8 @@ INLINE enum reason adjacency_of(struct xdp_md *ctx, const struct packet *packet,
     if (!adjacency)
         return UNRESOLVED;
     *neighbour = *(const struct neighbour *)&adjacency->versions[adjacency->current & 1];
+    fate->steps |= BY_LEG;
+    fate->neighbour = *neighbour;
     return neighbour->interface ? FORWARDED : UNRESOLVED;
 }
 
@@ -244,28 +147,32 @@ INLINE void *framed(struct xdp_md *ctx, const struct packet *packet, const struc
 }
 
 /* Sends a packet to a next hop, or says why not. */
-INLINE int send(struct xdp_md *ctx, const struct packet *packet, __u32 next_hop, __be16 protocol)
+INLINE int send(struct xdp_md *ctx, const struct packet *packet, struct fate *fate, __u32 next_hop, __be16 protocol)
 {
     struct neighbour neighbour;
     struct count *count;
-    enum reason reason = adjacency_of(ctx, packet, next_hop, protocol, &neighbour);
+    enum reason reason;
 
+    fate->steps |= BY_ROUTE;
+    fate->next_hop = next_hop;
+    fate->header = sizeof(struct ethhdr) + packet->tags * sizeof(struct tag) + packet->outer;
+    reason = adjacency_of(ctx, packet, fate, next_hop, protocol, &neighbour);
     if (reason != FORWARDED)
-        return stays(packet, reason);
+        return stays(packet, fate, reason);
     if (packet->life <= 1)
-        return finish(packet, EXPIRED, XDP_PASS);
+        return finish(packet, fate, EXPIRED, XDP_PASS);
     if (packet->length > neighbour.mtu)
-        return finish(packet, TOO_BIG, XDP_PASS);
+        return finish(packet, fate, TOO_BIG, XDP_PASS);
     if (bpf_redirect_map(&devices, neighbour.interface, XDP_PASS) != XDP_REDIRECT)
-        return finish(packet, UNRESOLVED, XDP_PASS);
+        return finish(packet, fate, UNRESOLVED, XDP_PASS);
     /* What follows the packet is padding, which does not leave. */
     if (packet->excess && bpf_xdp_adjust_tail(ctx, -(int)packet->excess))
-        return finish(packet, UNRESOLVED, XDP_PASS);
+        return finish(packet, fate, UNRESOLVED, XDP_PASS);
     if (protocol == NET16(ETH_P_IP)) {
         struct iphdr *ip = framed(ctx, packet, &neighbour, protocol, sizeof(*ip));
         __u32 check;
         if (!ip)
-            return finish(packet, UNRESOLVED, XDP_PASS);
+            return finish(packet, fate, UNRESOLVED, XDP_PASS);
         /* The TTL is the high byte of its word: one less there is 0x100 more in the checksum
          * (RFC 1141). */
         ip->ttl--;
@@ -274,7 +181,7 @@ INLINE int send(struct xdp_md *ctx, const struct packet *packet, __u32 next_hop,
     } else {
         struct ipv6hdr *ip = framed(ctx, packet, &neighbour, protocol, sizeof(*ip));
         if (!ip)
-            return finish(packet, UNRESOLVED, XDP_PASS);
+            return finish(packet, fate, UNRESOLVED, XDP_PASS);
         ip->hop_limit--;
     }
     count = bpf_map_lookup_elem(&of_next_hops, &next_hop);
@@ -282,7 +189,7 @@ INLINE int send(struct xdp_md *ctx, const struct packet *packet, __u32 next_hop,
         count->packets++;
         count->bytes += packet->bytes;
     }
-    return finish(packet, FORWARDED, XDP_REDIRECT);
+    return finish(packet, fate, FORWARDED, XDP_REDIRECT);
 }
 
 INLINE struct fibula_ipv6 address6(const struct in6_addr *address)
@@ -301,7 +208,7 @@ INLINE __u32 beside6(__u32 table, const struct in6_addr *address)
 /* Whether any interface has rules about sources. Without them nothing of this is in the program. */
 const volatile __u32 has_checks = 0;
 
-#define CHECKS4 (STRICT | LOOSE | KERNEL_STRICT | KERNEL_LOOSE)
+#define CHECKS4 (STRICT | LOOSE | KERNEL_STRICT | KERNEL_LOOSE | KERNEL_UNICAST)
 #define CHECKS6 (STRICT | LOOSE)
 
 /* Where the route of a source leads: whoever sends there, this plane or the kernel, and whether or
@@ -352,20 +259,23 @@ struct judged {
 };
 
 /* FORWARDED if a packet may come from a source by the interface; else why not. */
-INLINE enum reason check_source(const struct judged *judged, __u32 rules, __u32 next_hop)
+INLINE enum reason check_source(const struct judged *judged, struct fate *fate, __u32 rules, __u32 next_hop)
 {
     __u32 found = source_of(next_hop, rules & (STRICT | KERNEL_STRICT) ? judged->routed : 0);
 
+    fate->steps |= BY_SOURCE;
+    fate->source = next_hop;
     if ((rules & STRICT && found != HERE) || (rules & LOOSE && found == NOWHERE))
         return SPOOFED;
-    if ((rules & KERNEL_STRICT && found != HERE) || (rules & KERNEL_LOOSE && found == NOWHERE))
+    if ((rules & KERNEL_STRICT && found != HERE) || (rules & KERNEL_LOOSE && found == NOWHERE) ||
+        (rules & KERNEL_UNICAST && next_hop && found == NOWHERE))
         return REVERSE_PATH;
     return FORWARDED;
 }
 
 /* What the policy of an interface says of a packet of IPv4. Its ACL comes first. Sources that only
  * a link has are not looked at: no router forwards such packets. */
-INLINE enum reason judge4(const struct judged *judged, const struct iphdr *ip, const void *end)
+INLINE enum reason judge4(const struct judged *judged, struct fate *fate, const struct iphdr *ip, const void *end)
 {
     __u32 rules = judged->rules & CHECKS4, acl = judged->acl;
 
@@ -379,16 +289,16 @@ INLINE enum reason judge4(const struct judged *judged, const struct iphdr *ip, c
         looked.sets[SOURCE] = called4(2 * acl - 2, NET32(ip->saddr));
         looked.sets[DESTINATION] = called4(2 * acl - 1, NET32(ip->daddr));
         look(&looked, judged->length, protocol, payload, end);
-        if (!is_permitted(&looked, judged->bytes))
+        if (!is_permitted(&looked, fate, judged->bytes))
             return DENIED;
     }
     if (!has_checks || !rules || !ip->saddr)
         return FORWARDED;
-    return check_source(judged, rules, called4(judged->table, NET32(ip->saddr)));
+    return check_source(judged, fate, rules, called4(judged->table, NET32(ip->saddr)));
 }
 
 /* The same of IPv6. */
-INLINE enum reason judge6(const struct judged *judged, const struct ipv6hdr *ip, const void *end)
+INLINE enum reason judge6(const struct judged *judged, struct fate *fate, const struct ipv6hdr *ip, const void *end)
 {
     __u32 rules = judged->rules & CHECKS6, acl = judged->acl;
     struct fibula_ipv6 source;
@@ -398,22 +308,23 @@ INLINE enum reason judge6(const struct judged *judged, const struct ipv6hdr *ip,
     if (set_cells && acl && !is_discovery(ip, end)) {
         struct looked looked = {.acl = acl};
         __u8 protocol;
-        const void *payload = payload6(ip, end, &protocol);
+        int is_cut;
+        const void *payload = payload6(ip, end, &protocol, &is_cut);
         looked.sets[SOURCE] = beside6(2 * acl - 2, &ip->saddr);
         looked.sets[DESTINATION] = beside6(2 * acl - 1, &ip->daddr);
         look(&looked, judged->length, protocol, payload, end);
-        if (!is_permitted(&looked, judged->bytes))
+        if (!is_permitted(&looked, fate, judged->bytes))
             return DENIED;
     }
     source = address6(&ip->saddr);
     if (!has_checks || !rules || is_link_local6(source.high) || !(source.high | source.low))
         return FORWARDED;
-    return check_source(judged, rules, called6(judged->table, source.high, source.low));
+    return check_source(judged, fate, rules, called6(judged->table, source.high, source.low));
 }
 
 /* What the policy of an interface says of a packet, wherever that goes then. FORWARDED: it lets the
  * packet pass. REVERSE_PATH: that is for the kernel to say. */
-CALLED __u32 judge(struct xdp_md *ctx, const struct judged *judged)
+INLINE __u32 judge_by(struct xdp_md *ctx, const struct judged *judged, struct fate *fate)
 {
     const void *header = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
 
@@ -421,14 +332,33 @@ CALLED __u32 judge(struct xdp_md *ctx, const struct judged *judged)
     if (!judged || judged->header > ETH_HLEN + TAGS_MAX * sizeof(struct tag))
         return DENIED;
     header += judged->header;
-    return judged->is_ipv4 ? judge4(judged, header, end) : judge6(judged, header, end);
+    return judged->is_ipv4 ? judge4(judged, fate, header, end) : judge6(judged, fate, header, end);
+}
+
+CALLED __u32 judge(struct xdp_md *ctx, const struct judged *judged)
+{
+    struct fate unread;
+
+    return judge_by(ctx, judged, &unread);
 }
 
 typedef __u32 (*lookup4)(struct xdp_md *ctx, __u32 table, __u32 address);
 typedef __u32 (*lookup6)(struct xdp_md *ctx, __u32 table, struct fibula_ipv6 address);
 
-/* Forwards a packet by two lookups. They are constants wherever this is inlined. */
-INLINE int forward(struct xdp_md *ctx, lookup4 lookup_ipv4, lookup6 lookup_ipv6)
+typedef __u32 (*judge_of)(struct xdp_md *ctx, const struct judged *judged, struct fate *fate);
+typedef void (*see)(struct xdp_md *ctx, const struct interface *interface, const struct packet *packet,
+                    enum reason reason, struct fate *fate);
+
+/* What a program consists of. They are constants wherever this is inlined. */
+struct steps {
+    lookup4 ipv4;
+    lookup6 ipv6;
+    judge_of judge;
+    see see; /* is called for each packet of an interface of the plane, before anything is decided */
+};
+
+/* Decides about a packet. */
+INLINE int decide(struct xdp_md *ctx, const struct steps steps, struct fate *fate)
 {
     struct interface interface = READ(struct interface, ((struct cells){&interfaces, 0}), ctx->ingress_ifindex);
     struct packet packet = {};
@@ -445,6 +375,7 @@ INLINE int forward(struct xdp_md *ctx, lookup4 lookup_ipv4, lookup6 lookup_ipv6)
         sample(ctx, interface.routed ? interface.routed : ctx->ingress_ifindex);
     acl = interface.table >> ACL_SHIFT;
     interface.table &= (1u << ACL_SHIFT) - 1;
+    steps.see(ctx, &interface, &packet, reason, fate);
     if ((set_cells || has_checks) && is_judged(&packet, reason)) {
         struct judged what = {
             .header = ETH_HLEN + packet.tags * sizeof(struct tag),
@@ -457,40 +388,58 @@ INLINE int forward(struct xdp_md *ctx, lookup4 lookup_ipv4, lookup6 lookup_ipv6)
             .routed = interface.routed,
         };
         /* What the verifier does not know the bounds of is no index of a counter. */
-        switch (judge(ctx, &what)) {
+        switch (steps.judge(ctx, &what, fate)) {
         case FORWARDED:
             break;
         case REVERSE_PATH:
             judged = REVERSE_PATH;
             break;
         case SPOOFED:
-            return stays(&packet, SPOOFED);
+            return stays(&packet, fate, SPOOFED);
         default:
-            return stays(&packet, DENIED);
+            return stays(&packet, fate, DENIED);
         }
     }
     if (reason == FORWARDED)
         reason = is_off(&interface, &packet) ? FORWARDING_OFF : judged;
     if (reason != FORWARDED)
-        return stays(&packet, reason);
+        return stays(&packet, fate, reason);
     if (has_tunnels && packet.protocol == NET16(ETH_P_IP)) {
         reason = leave_tunnel(ctx, &packet);
         if (reason == FORWARDED && is_off(&interface, &packet))
             reason = FORWARDING_OFF;
         if (reason != FORWARDED)
-            return stays(&packet, reason);
+            return stays(&packet, fate, reason);
     }
     /* The headers were checked. The verifier may have lost sight of that on the way. */
     if (packet.protocol == NET16(ETH_P_IP)) {
         if ((const void *)((const struct iphdr *)packet.header + 1) > (const void *)(long)ctx->data_end)
-            return stays(&packet, MALFORMED);
-        next_hop = lookup_ipv4(ctx, interface.table, destination4(packet.header));
-        return send(ctx, &packet, next_hop, NET16(ETH_P_IP));
+            return stays(&packet, fate, MALFORMED);
+        next_hop = steps.ipv4(ctx, interface.table, destination4(packet.header));
+        return send(ctx, &packet, fate, next_hop, NET16(ETH_P_IP));
     }
     if ((const void *)((const struct ipv6hdr *)packet.header + 1) > (const void *)(long)ctx->data_end)
-        return stays(&packet, MALFORMED);
-    next_hop = lookup_ipv6(ctx, interface.table, address6(&((const struct ipv6hdr *)packet.header)->daddr));
-    return send(ctx, &packet, next_hop, NET16(ETH_P_IPV6));
+        return stays(&packet, fate, MALFORMED);
+    next_hop = steps.ipv6(ctx, interface.table, address6(&((const struct ipv6hdr *)packet.header)->daddr));
+    return send(ctx, &packet, fate, next_hop, NET16(ETH_P_IPV6));
+}
+
+INLINE __u32 judge_alone(struct xdp_md *ctx, const struct judged *judged, struct fate *fate)
+{
+    return judge(ctx, judged);
+}
+
+INLINE void see_nothing(struct xdp_md *ctx, const struct interface *interface, const struct packet *packet,
+                        enum reason reason, struct fate *fate)
+{
+}
+
+/* Forwards a packet by two lookups, and tells nobody. */
+INLINE int forward(struct xdp_md *ctx, lookup4 ipv4, lookup6 ipv6)
+{
+    struct fate unread;
+
+    return decide(ctx, (struct steps){ipv4, ipv6, judge_alone, see_nothing}, &unread);
 }
 
 #endif

@@ -8,6 +8,8 @@
 
 #define SEC(name) __attribute__((section(name), used))
 #define INLINE static inline __attribute__((always_inline))
+/* A function of its own: the verifier follows it once, not once on each path that leads to it. */
+#define CALLED __attribute__((noinline))
 
 /* A map's attributes, as its type tells the loader. */
 #define MAP_NUMBER(name, value) int (*name)[value]
@@ -23,6 +25,9 @@ static long (*const bpf_xdp_load_bytes)(struct xdp_md *ctx, __u32 offset, void *
     (void *)BPF_FUNC_xdp_load_bytes;
 static __u32 (*const bpf_get_prandom_u32)(void) = (void *)BPF_FUNC_get_prandom_u32;
 static void *(*const bpf_ringbuf_reserve)(void *map, __u64 size, __u64 flags) = (void *)BPF_FUNC_ringbuf_reserve;
+static long (*const bpf_ringbuf_output)(void *map, const void *data, __u64 size, __u64 flags) =
+    (void *)BPF_FUNC_ringbuf_output;
+static __u64 (*const bpf_ktime_get_ns)(void) = (void *)BPF_FUNC_ktime_get_ns;
 static void (*const bpf_ringbuf_submit)(void *data, __u64 flags) = (void *)BPF_FUNC_ringbuf_submit;
 static void (*const bpf_ringbuf_discard)(void *data, __u64 flags) = (void *)BPF_FUNC_ringbuf_discard;
 static long (*const bpf_fib_lookup)(void *ctx, struct bpf_fib_lookup *params, int size, __u32 flags) =

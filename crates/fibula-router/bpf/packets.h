@@ -8,6 +8,7 @@
 #include <linux/ipv6.h>
 
 #include "cells.h"
+#include "fate.h"
 
 /* Why a packet went where it went: the indices of an interface's counters. */
 enum reason {
@@ -64,6 +65,8 @@ struct interface {
 #define KERNEL_STRICT 8
 #define LOOSE 16
 #define STRICT 32
+/* By the kernel too: if a route leads to the source, it is one of unicast. */
+#define KERNEL_UNICAST 64
 
 CELLS(interfaces);
 
@@ -128,9 +131,11 @@ struct packet {
 };
 
 /* Counts a packet. Returns the verdict. */
-INLINE int finish(const struct packet *packet, enum reason reason, int verdict)
+INLINE int finish(const struct packet *packet, struct fate *fate, enum reason reason, int verdict)
 {
     struct counts *counts = bpf_map_lookup_elem(&of_ports, &packet->port);
+
+    fate->reason = reason;
     if (counts) {
         counts->of[reason].packets++;
         counts->of[reason].bytes += packet->bytes;
@@ -139,10 +144,10 @@ INLINE int finish(const struct packet *packet, enum reason reason, int verdict)
 }
 
 /* Counts a packet that does not leave. Returns the verdict. */
-INLINE int stays(const struct packet *packet, enum reason reason)
+INLINE int stays(const struct packet *packet, struct fate *fate, enum reason reason)
 {
     int is_dropped = reason == BLACKHOLE || reason == MALFORMED || reason == SPOOFED || reason == DENIED;
-    return finish(packet, reason, is_dropped ? XDP_DROP : XDP_PASS);
+    return finish(packet, fate, reason, is_dropped ? XDP_DROP : XDP_PASS);
 }
 
 INLINE __u32 destination4(const struct iphdr *ip)
@@ -165,6 +170,55 @@ INLINE int is_whole(const struct iphdr *ip)
 INLINE int is_part(const struct iphdr *ip)
 {
     return ip->frag_off & NET16(0x3fff);
+}
+
+INLINE int has_ports(__u8 protocol)
+{
+    return protocol == IPPROTO_TCP || protocol == IPPROTO_UDP || protocol == IPPROTO_SCTP ||
+           protocol == IPPROTO_UDPLITE || protocol == IPPROTO_DCCP;
+}
+
+/* The protocol of a packet and where what follows its headers begins; 0 if that is not there, or is
+ * a fragment after the first. */
+INLINE const void *payload4(const struct iphdr *ip, __u8 *protocol)
+{
+    const void *payload = (const void *)ip + (ip->ihl & 15) * 4;
+    *protocol = ip->protocol;
+    return ip->frag_off & NET16(0x1fff) ? 0 : payload;
+}
+
+#define EXTENSIONS 4
+
+/* The same of an IPv6 packet, and whether it is a fragment. */
+INLINE const void *payload6(const struct ipv6hdr *ip, const void *end, __u8 *protocol, int *is_cut)
+{
+    const __u8 *header = (const void *)(ip + 1);
+
+    *protocol = ip->nexthdr;
+    *is_cut = 0;
+    for (int i = 0; i < EXTENSIONS; i++) {
+        __u32 size;
+        if ((const void *)(header + 8) > end)
+            return header;
+        if (*protocol == IPPROTO_HOPOPTS || *protocol == IPPROTO_ROUTING || *protocol == IPPROTO_DSTOPTS)
+            size = (header[1] + 1) * 8;
+        else if (*protocol == IPPROTO_AH)
+            size = (header[1] + 2) * 4;
+        else if (*protocol == IPPROTO_FRAGMENT)
+            size = 8;
+        else
+            return header;
+        if (*protocol == IPPROTO_FRAGMENT) {
+            *is_cut |= header[2] || header[3] & 0xf9;
+            if (header[2] || header[3] & 0xf8) {
+                *protocol = header[0];
+                return 0;
+            }
+        }
+        *protocol = header[0];
+        header += size;
+    }
+    return header;
 }
 
 /* Why an IPv4 packet cannot be forwarded by any route; FORWARDED if it can. From its header on the
@@ -245,13 +299,13 @@ INLINE int is_tag(__be16 protocol)
 #define TAGS_MAX 3
 
 /* Reads the tags of a frame. FORWARDED if they are priorities alone, or an interface has them,
- * which is then the one that the frame came in by. A tag of VLAN 0 is a priority, wherever it is:
+ * by 802.1Q, which is then the one that the frame came in by. A tag of VLAN 0 is a priority, wherever it is:
  * the kernel takes it off. */
 INLINE enum reason read_tags(struct xdp_md *ctx, struct interface *interface, struct packet *packet, const void *end)
 {
     struct vlan key = {.interface = ctx->ingress_ifindex};
     const __u32 *place;
-    __be16 kind = 0;
+    int is_of_802_1ad = 0;
 
 #pragma unroll
     for (int i = 0; i < TAGS_MAX; i++) {
@@ -266,10 +320,10 @@ INLINE enum reason read_tags(struct xdp_md *ctx, struct interface *interface, st
             return UNKNOWN_VLAN;
         if (id && key.outer)
             key.inner = id;
-        if (id && !key.outer) {
+        if (id && !key.outer)
             key.outer = id;
-            kind = packet->protocol;
-        }
+        /* A VLAN of 802.1ad is another one than that of 802.1Q with its number. */
+        is_of_802_1ad |= id && packet->protocol == NET16(ETH_P_8021AD);
         packet->protocol = tag->protocol;
         packet->tags++;
         packet->header = (void *)(tag + 1);
@@ -279,7 +333,7 @@ INLINE enum reason read_tags(struct xdp_md *ctx, struct interface *interface, st
         return MALFORMED;
     if (!key.outer)
         return FORWARDED;
-    if (!has_vlans || (!key.inner && kind != NET16(ETH_P_8021Q)))
+    if (!has_vlans || is_of_802_1ad)
         return UNKNOWN_VLAN;
     place = bpf_map_lookup_elem(&vlans, &key);
     if (!place)

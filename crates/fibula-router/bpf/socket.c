@@ -86,6 +86,7 @@ SEC("xdp.frags") int socket(struct xdp_md *ctx)
 {
     struct interface interface = READ(struct interface, ((struct cells){&interfaces, 0}), ctx->ingress_ifindex);
     struct packet packet = {};
+    struct fate unread;
     enum reason reason;
 
     if (!interface.port || (is_generic && was_handed_up(ctx, &interface)))
@@ -94,11 +95,11 @@ SEC("xdp.frags") int socket(struct xdp_md *ctx)
     if (reason == FORWARDED && is_off(&interface, &packet))
         reason = FORWARDING_OFF;
     if (reason != FORWARDED)
-        return stays(&packet, reason);
+        return stays(&packet, &unread, reason);
     if (is_local(&packet, interface.table, (void *)(long)ctx->data_end))
-        return stays(&packet, LOCAL);
+        return stays(&packet, &unread, LOCAL);
     if (packet.bytes > longest)
-        return stays(&packet, TOO_BIG);
+        return stays(&packet, &unread, TOO_BIG);
     return bpf_redirect_map(&sockets, interface.routed + ctx->rx_queue_index, XDP_PASS);
 }
 

@@ -52,10 +52,7 @@ INLINE __u32 next_hop6(__u32 table, struct fibula_ipv6 address)
                           width6, address);
 }
 
-/* The same as functions of their own, for what is looked up beside a packet's destination: the
- * verifier follows them once, not once on each path that leads to them. */
-#define CALLED __attribute__((noinline))
-
+/* The same as functions of their own, for what is looked up beside a packet's destination. */
 CALLED __u32 called4(__u32 table, __u32 address)
 {
     return next_hop4(table, address);

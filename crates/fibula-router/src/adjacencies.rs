@@ -245,6 +245,9 @@ impl Adjacencies {
         let link = &self.links.get(&interface)?.value;
         let destination = self.neighbours.get(&(address?, interface))?.value.mac?;
         let (mut sender, mut vlan, mut mtu) = (interface, None, link.mtu);
+        if address.is_some_and(|address| address.is_ipv6()) {
+            mtu = mtu.min(link.ipv6_mtu?);
+        }
         for _ in 0..DEPTH {
             let carrier = &self.links.get(&sender)?.value;
             if !carrier.is_up {

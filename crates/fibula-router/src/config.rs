@@ -391,7 +391,7 @@ mod tests {
             { name = 'eth1', table = 7, vlan = [10, 20] }, { name = 'eth2', urpf = 'strict' }]\nmode = 'generic'\n\
             [fpm]\nlisten = '127.0.0.1:2621'\nquiet_s = 2.5\nleast = 9\nusers = ['7', 'root']\n\
             [sampling]\nrate = 1000\nsflow = '192.0.2.9:6343'\n\
-            [limits]\ntables = 3\n[ecmp]\nhash = 'inner'\nseed = 9\n\
+            [limits]\ntables = 3\n[ecmp]\nhash = 'inner'\nflow_label = true\nspi = true\nseed = 9\n\
             [kernel]\nroutes = true\ntables = [254]\nprotocols = [12]\n\
             [table]\nfile = 'rib.txt'\nlegs = [{ interface = 'eth0', gateway = 'fe80::1' }]\n";
         let config = Config::parse(text).unwrap();
@@ -405,7 +405,8 @@ mod tests {
         let xdp::Options { interfaces, mode, .. } = config.xdp().unwrap();
         let tables: Vec<u32> = interfaces.iter().map(|interface| interface.table).collect();
         assert_eq!((tables, mode), (vec![254, 100, 7, 254], xdp::Mode::Generic));
-        assert_eq!(config.xdp().unwrap().ecmp, Ecmp { hash: xdp::Hashed::Inner, seed: 9 });
+        let ecmp = Ecmp { hash: xdp::Hashed::Inner, flow_label: true, spi: true, seed: 9 };
+        assert_eq!(config.xdp().unwrap().ecmp, ecmp);
         assert_eq!((config.xdp().unwrap().sample_rate, config.sampling.sflow.unwrap().port()), (1000, 6343));
         assert_eq!((interfaces[3].urpf, &interfaces[2].tags[..]), (ReversePath::Strict, &[10, 20][..]));
         let sockets = Config::parse("plane = 'af-xdp'\nengine = 'poptrie'").unwrap();

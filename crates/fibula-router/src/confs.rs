@@ -12,6 +12,8 @@ pub(crate) struct Confs {
     of: HashMap<(Option<u32>, Family), Conf>,
     /// The interfaces of which a rule of the kernel leads some packets elsewhere.
     ruled: HashSet<(u32, Family)>,
+    /// The interfaces whose packets of IPv6 the kernel drops.
+    without_ipv6: HashSet<u32>,
     /// What the plane was told last.
     told: BTreeMap<u32, Rules>,
     have_changed: bool,
@@ -32,6 +34,12 @@ impl Confs {
         self.ruled = ruled;
     }
 
+    /// Sets the interfaces whose packets of IPv6 the kernel drops, by index.
+    pub(crate) fn set_without_ipv6(&mut self, interfaces: HashSet<u32>) {
+        self.have_changed |= self.without_ipv6 != interfaces;
+        self.without_ipv6 = interfaces;
+    }
+
     /// Returns what the kernel forwards of an interface's packets. Of IPv4 each interface says so
     /// itself, of IPv6 all of them at once, beside those that do it in any case.
     pub(crate) fn rules(&self, interface: u32) -> Rules {
@@ -46,9 +54,11 @@ impl Confs {
         };
         Rules {
             reverse_path: check,
+            unicast_sources: all4.has_local_routes.unwrap_or(false),
             ipv4: here4.forwarding.or(all4.forwarding).unwrap_or(true)
                 && !self.ruled.contains(&(interface, Family::Ipv4)),
             ipv6: (all6.forwarding.unwrap_or(true) || here6.is_forced.unwrap_or(false))
+                && !self.without_ipv6.contains(&interface)
                 && !self.ruled.contains(&(interface, Family::Ipv6)),
         }
     }
@@ -61,7 +71,7 @@ impl Confs {
         if !self.have_changed {
             return Ok(());
         }
-        let ruled = self.ruled.iter().map(|key| key.0);
+        let ruled = self.ruled.iter().map(|key| key.0).chain(self.without_ipv6.iter().copied());
         let interfaces = self.of.keys().filter_map(|key| key.0).chain(ruled);
         let interfaces: BTreeSet<u32> = interfaces.chain(self.told.keys().copied()).collect();
         for interface in interfaces {
@@ -106,5 +116,17 @@ mod tests {
             }
             assert_eq!(confs.rules(2).reverse_path, check);
         }
+    }
+
+    #[test]
+    fn local_routes_and_interfaces_without_ipv6_are_of_the_kernel() {
+        let mut confs = Confs::default();
+        confs.set_without_ipv6([3].into());
+        assert_eq!(confs.rules(2), Rules::default());
+        assert_eq!(confs.rules(3), Rules { ipv6: false, ..Rules::default() });
+        let local = Conf { has_local_routes: Some(true), ..Conf::default() };
+        confs.set((None, Family::Ipv4), local);
+        assert_eq!(confs.rules(2), Rules { unicast_sources: true, ..Rules::default() });
+        assert!(confs.rules(2).checks_sources());
     }
 }

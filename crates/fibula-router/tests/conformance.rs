@@ -14,6 +14,8 @@
 #![cfg(target_os = "linux")]
 
 mod common;
+#[path = "conformance/flows.rs"]
+mod flows;
 #[path = "conformance/legs.rs"]
 mod legs;
 #[path = "conformance/packets.rs"]
@@ -22,17 +24,15 @@ mod packets;
 mod policies;
 
 use common::checksum;
-use common::lab::Lab;
+use common::lab::{Lab, open};
 use fibula_router::control::{Control, Settings, run};
 use fibula_router::feed::{Feed, Queue, kernel};
 use fibula_router::plane::xdp::sockets::{AfXdp, Options};
 use fibula_router::plane::xdp::{self, Attachment, Ecmp, Mode, Tunnel, Xdp};
 use fibula_router::plane::{Counter, Plane};
-use nix::sys::socket::{
-    AddressFamily, LinkAddr, MsgFlags, SockFlag, SockProtocol, SockType, bind, recvfrom, send, socket,
-};
+use nix::sys::socket::{LinkAddr, MsgFlags, recvfrom, send};
 use std::collections::BTreeMap;
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::AsRawFd;
 use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -106,18 +106,6 @@ fn lab(name: &str) -> Option<Lab> {
         }
     }
     Some(lab)
-}
-
-/// A socket that sends and sees the frames of an interface.
-fn open(interface: &str) -> OwnedFd {
-    let all = SockProtocol::EthAll;
-    let socket = socket(AddressFamily::Packet, SockType::Raw, SockFlag::SOCK_NONBLOCK, all).unwrap();
-    let link = nix::ifaddrs::getifaddrs().unwrap().find_map(|address| {
-        let link = *address.address?.as_link_addr()?;
-        (address.interface_name == interface).then_some(link)
-    });
-    bind(socket.as_raw_fd(), &link.unwrap()).unwrap();
-    socket
 }
 
 /// Describes a frame: all of it that does not differ from one run to the next.
@@ -278,11 +266,59 @@ fn each_plane_does_what_the_kernel_does() {
 }
 
 #[test]
+fn what_the_kernel_is_told_each_plane_heeds() {
+    let Some(lab) = lab("told") else { return };
+    let packets = packets::packets();
+    let outcome = || outcome(&lab, &packets);
+    let native = || lab.open(Mode::Native);
+    let mut wrong = Vec::new();
+    // Returns what the kernel does, after both planes did the same.
+    let mut compare = |what: &str| {
+        let kernel = outcome();
+        let plane = with_plane(&lab, native, outcome);
+        lab.inside("r", || lab.detach());
+        wrong.extend(differences(&format!("native, {what}"), &kernel, &plane));
+        let sockets = counted_with_plane(&lab, || sockets(Ecmp::default()), outcome).0;
+        wrong.extend(differences(&format!("AF_XDP, {what}"), &kernel, &sockets));
+        kernel
+    };
+    let long = "IPv6 to 2001:db8:64::9: 1452 bytes";
+    let arrives = |arrived: &Arrived, name: &str| arrived[name].iter().any(|frame| frame.starts_with('s'));
+    let kernel = compare("as it is");
+    let of_many = "IPv4 from 198.18.11.7 to 198.51.100.9";
+    assert!(arrives(&kernel, long) && arrives(&kernel, of_many));
+    lab.set("r", "net.ipv6.conf.r1.mtu=1280");
+    assert!(!arrives(&compare("a smaller MTU of IPv6"), long), "the sender is told");
+    lab.set("r", "net.ipv6.conf.r1.mtu=1500");
+    // Addresses of many (AnyIP) are the router's own. The kernel looks at all sources from then on.
+    lab.ip("r", "route add local 198.18.11.0/24 dev lo");
+    assert!(!arrives(&compare("an address of many"), of_many));
+    lab.ip("r", "route del local 198.18.11.0/24 dev lo");
+    lab.ip("r", "route add local 198.18.11.0/24 dev lo table main");
+    assert!(!arrives(&compare("an address of many in the main table"), of_many));
+    // While a plane forwards, the kernel does not tell of these settings.
+    lab.set("r", "net.ipv6.conf.r1.mtu=1280");
+    let kernel = outcome();
+    lab.set("r", "net.ipv6.conf.r1.mtu=1500");
+    let is_heeded = with_plane(&lab, native, || {
+        lab.set("r", "net.ipv6.conf.r1.mtu=1280");
+        (0..30).any(|_| differences("later", &kernel, &outcome()).is_empty())
+    });
+    lab.inside("r", || lab.detach());
+    assert!(is_heeded, "an MTU that is set while the plane forwards");
+    lab.set("r", "net.ipv6.conf.r0.disable_ipv6=1");
+    let kernel = compare("IPv6 disabled where packets come in");
+    let ipv6 = kernel.iter().filter(|(name, _)| name.starts_with("IPv6"));
+    assert!(ipv6.clone().count() > 50 && ipv6.flat_map(|(_, list)| list).next().is_none());
+    assert!(wrong.is_empty(), "{} differ:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+#[test]
 fn what_a_tunnel_carries_arrives_without_it() {
     let Some(lab) = lab("tunnel") else { return };
     lab.ip("r", "route add 192.0.2.0/24 via 10.2.0.2");
     lab.forward_by_plane_alone();
-    let flows = packets::flows(60);
+    let flows = flows::flows(60);
     for mode in [Mode::Native, Mode::Generic] {
         let open = || {
             let tunnels = vec![Tunnel { local: [198, 18, 9, 9].into(), remote: [10, 1, 0, 2].into() }];

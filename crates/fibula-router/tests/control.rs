@@ -37,7 +37,17 @@ fn link(index: u32, is_up: bool) -> Event {
 /// A link that is made of something. Its MAC address ends with its index.
 fn made_of(index: u32, is_up: bool, kind: Kind) -> Event {
     let (name, mac) = (format!("eth{index}"), Some([2, 0, 0, 0, 1, index as u8]));
-    let link = Link { name, mac, mtu: 1500, is_enabled: is_up, is_up, kind, master: None, is_active: true };
+    let link = Link {
+        name,
+        mac,
+        mtu: 1500,
+        ipv6_mtu: Some(1400),
+        is_enabled: is_up,
+        is_up,
+        kind,
+        master: None,
+        is_active: true,
+    };
     Event::Link { index, link: Some(link) }
 }
 

@@ -22,6 +22,7 @@ fn events() -> Vec<Event> {
             name: index.to_string(),
             mac: Some([2, 0, 0, 0, 0, 1]),
             mtu: 1500,
+            ipv6_mtu: Some(1500),
             is_enabled: is_up,
             is_up,
             kind: Kind::Device,

@@ -11,6 +11,8 @@ mod common;
 mod denied;
 #[path = "probes/samples.rs"]
 mod samples;
+#[path = "probes/traces.rs"]
+mod traces;
 #[path = "probes/tunnels.rs"]
 mod tunnels;
 #[path = "probes/verdicts.rs"]
@@ -198,12 +200,21 @@ fn each_vlan_of_a_trunk_is_looked_up_in_its_own_table() {
     for tags in [&[][..], &[0], &[11], &[30], &[10, 20], &[0, 0], &[20, 30, 10], &[30, 20]] {
         assert_eq!(by(tags), 0, "{tags:?}");
     }
+    // Tags of 802.1ad are other VLANs, whichever of two they are. A priority is one all the same.
+    let of_802_1ad = |tags: &[u16], which: usize| {
+        let mut frame = IN_10.frame(0);
+        tag(&mut frame, tags);
+        frame[12 + 4 * which..14 + 4 * which].copy_from_slice(&[0x88, 0xA8]);
+        sent_by(&plane.probe("lo", &frame).unwrap())
+    };
+    assert_eq!([of_802_1ad(&[10], 0), of_802_1ad(&[20, 30], 0), of_802_1ad(&[20, 30], 1)], [0; 3]);
+    assert_eq!((of_802_1ad(&[0, 10], 0), of_802_1ad(&[20, 0, 30], 1)), (1, 3));
     let mut deep = IN_10.frame(0);
     tag(&mut deep, &[0, 0, 0, 10]);
     assert_eq!(plane.probe("lo", &deep).unwrap().verdict, Verdict::Drop, "the kernel would find VLAN 10");
     let counts = plane.interface_counts().unwrap();
     let forwarded = counts.iter().map(|(name, of)| (name.as_str(), of.of(Reason::Forwarded).packets));
-    assert!(forwarded.eq([("lo.10", 3), ("lo.20", 2), ("lo.20.30", 3)]), "{counts:?}");
+    assert!(forwarded.eq([("lo.10", 4), ("lo.20", 2), ("lo.20.30", 4)]), "{counts:?}");
 }
 
 /// Returns the frame of a packet whose ports are `flow`.

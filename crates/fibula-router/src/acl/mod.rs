@@ -109,6 +109,17 @@ impl Line {
     }
 }
 
+impl Line {
+    /// Reads what a line says of packets, without the word that permits or denies them.
+    ///
+    /// # Errors
+    /// If it cannot be read. The text says why.
+    pub fn about(text: &str) -> Result<Self, String> {
+        let words: Vec<&str> = ["permit"].into_iter().chain(text.split_whitespace()).collect();
+        parse(1, &words)
+    }
+}
+
 impl Acl {
     /// Reads a list from text.
     ///
@@ -192,6 +203,12 @@ fn parse(number: usize, words: &[&str]) -> Result<Line, String> {
     Ok(line)
 }
 
+/// Returns the name that lines have for a protocol.
+#[must_use]
+pub fn protocol_name(protocol: u8) -> Option<&'static str> {
+    PROTOCOLS.iter().find(|known| known.1 == protocol).map(|known| known.0)
+}
+
 fn protocol(word: &str) -> Result<Option<u8>, String> {
     if word == "ip" {
         return Ok(None);
@@ -221,11 +238,10 @@ fn range(word: &str) -> Result<RangeInclusive<u16>, String> {
 impl fmt::Display for Line {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(if self.is_permit { "permit " } else { "deny " })?;
-        let known = self.protocol.map(|number| (number, PROTOCOLS.iter().find(|known| known.1 == number)));
-        match known {
+        match self.protocol.map(|number| protocol_name(number).ok_or(number)) {
             None => f.write_str("ip")?,
-            Some((_, Some((name, ..)))) => f.write_str(name)?,
-            Some((number, None)) => write!(f, "{number}")?,
+            Some(Ok(name)) => f.write_str(name)?,
+            Some(Err(number)) => write!(f, "{number}")?,
         }
         for (word, (prefix, ports)) in ["from", "to"].into_iter().zip(self.prefixes.iter().zip(&self.ports)) {
             match prefix {

@@ -20,6 +20,10 @@ impl<P: Plane> Control<P> {
         for (key, station) in batch.stations.drain() {
             self.adjacencies.set_station(key, station);
         }
+        if have_links_changed {
+            let without = self.adjacencies.links().filter(|(_, link)| link.ipv6_mtu.is_none());
+            self.confs.set_without_ipv6(without.map(|(index, _)| index).collect());
+        }
         if let Some(rules) = batch.rules.take() {
             self.follow_rules(Some(rules));
         } else if have_links_changed && !self.rules.is_empty() {

@@ -13,12 +13,14 @@ mod mirror;
 mod report;
 mod run;
 mod settings;
+mod traces;
 
 #[cfg(feature = "daemon")]
 pub use mirror::{Noted, Told, mirror};
 pub use report::{FeedRow, LinkRow, LookupRow, NextHopRow, RouteRow, Status, Way};
 pub use run::run;
 pub use settings::{Limits, Settings};
+pub use traces::{LookFor, PacketRow, SentRow, TraceRow, Traces};
 
 use crate::Error;
 use crate::adjacencies::Adjacencies;
@@ -34,6 +36,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::net::IpAddr;
 use std::time::{Duration, Instant};
+use traces::Traced;
 
 /// Indices that wait for a grace period before one is asked for. One may take milliseconds, so that
 /// many indices share it.
@@ -139,6 +142,8 @@ pub struct Control<P> {
     ask_at: Option<Instant>,
     sampler: Option<Sampler>,
     sample_at: Option<Instant>,
+    /// What somebody looks for, until they do not ask any more.
+    traced: Option<Traced>,
     retry_at: Option<Instant>,
     error: Option<String>,
     /// The limit that was reached last, and told.
@@ -182,6 +187,7 @@ impl<P: Plane> Control<P> {
             ask_at: None,
             sampler: None,
             sample_at: None,
+            traced: None,
             retry_at: None,
             error: None,
             limit: None,
@@ -307,6 +313,7 @@ impl<P: Plane> Control<P> {
         }
         self.ask(now);
         self.sample(now);
+        self.end_forgotten_trace(now);
     }
 
     /// Counts what was left out, and says so once for each limit.
@@ -323,7 +330,9 @@ impl<P: Plane> Control<P> {
     #[must_use]
     pub fn deadline(&self) -> Option<Instant> {
         let quiet = self.feeds.values().filter_map(|feed| feed.due_at(&self.settings));
-        quiet.chain(self.retry_at).chain(self.ask_at).chain(self.sample_at).chain(self.watch_at).min()
+        let traced = self.traced.as_ref().map(|traced| traced.until);
+        let others = [self.retry_at, self.ask_at, self.sample_at, self.watch_at, traced];
+        quiet.chain(others.into_iter().flatten()).min()
     }
 
     /// Has the plane look whether it is attached.

@@ -18,8 +18,9 @@ pub(crate) use rules::rules;
 use super::{Feed, Mark, Queue, Session};
 use crate::Error;
 use crate::control::Asker;
-use crate::message::{Event, Link, Message, Messages, Target};
+use crate::message::{Conf, Event, Link, Message, Messages, Target};
 use crate::routes::LOCAL;
+use fibula::Family;
 use known::{Fate, Known};
 use netlink_packet_core::{
     NLM_F_CREATE, NLM_F_DUMP, NLM_F_REQUEST, NetlinkHeader, NetlinkMessage, NetlinkPayload,
@@ -32,7 +33,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::net::netlink::SocketAddrNetlink;
 use rustix::net::{RecvFlags, SendFlags, SocketFlags, SocketType};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::net::IpAddr;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
@@ -139,11 +140,17 @@ struct Follower<C> {
     queue: Arc<Queue<C>>,
     session: u32,
     known: Known,
+    /// The MTU of IPv6 of each link, which the kernel does not tell when it changes.
+    ipv6_mtus: HashMap<u32, Option<u32>>,
+    /// When links are looked at again for it.
+    look_at: Instant,
 }
 
 impl<C> Follower<C> {
     fn new(filter: Filter, room: usize, queue: Arc<Queue<C>>) -> Result<Self, Error> {
-        Ok(Self { changes: open(GROUPS, Some(room))?, filter, queue, session: 0, known: Known::default() })
+        let changes = open(GROUPS, Some(room))?;
+        let (known, ipv6_mtus, look_at) = (Known::default(), HashMap::new(), Instant::now() + PAUSE);
+        Ok(Self { changes, filter, queue, session: 0, known, ipv6_mtus, look_at })
     }
 
     fn run(&mut self) {
@@ -208,7 +215,7 @@ impl<C> Follower<C> {
     fn follow(&mut self, session: Session) -> Result<(), Error> {
         let mut buffer = vec![0; 1 << 16];
         loop {
-            if !self.is_told()? {
+            if !self.is_told(session)? {
                 return Ok(());
             }
             let count = match rustix::net::recv(&self.changes, &mut buffer[..], RecvFlags::empty()) {
@@ -227,17 +234,37 @@ impl<C> Follower<C> {
     }
 
     /// Waits for a change. Returns false if everything is to be asked for before there is one.
-    fn is_told(&self) -> Result<bool, Error> {
+    fn is_told(&mut self, session: Session) -> Result<bool, Error> {
         loop {
-            let left = self.known.ask_at().map(|at| at.saturating_duration_since(Instant::now()));
-            let left = left.and_then(|left| Timespec::try_from(left).ok());
+            let (now, ask_at) = (Instant::now(), self.known.ask_at());
+            if ask_at.is_some_and(|at| at <= now) {
+                return Ok(false);
+            }
+            // However many changes come.
+            if self.look_at <= now {
+                self.look_at_links(session)?;
+            }
+            let at = ask_at.map_or(self.look_at, |at| at.min(self.look_at));
+            let left = Timespec::try_from(at.saturating_duration_since(now)).ok();
             match poll(&mut [PollFd::new(&self.changes, PollFlags::IN)], left.as_ref()) {
-                Ok(0) => return Ok(false),
+                Ok(0) | Err(Errno::INTR) => {}
                 Ok(_) => return Ok(true),
-                Err(Errno::INTR) => {}
                 Err(error) => return Err(Error::io("rtnetlink", error)),
             }
         }
+    }
+
+    /// Tells the links whose MTU of IPv6 is another one, or that have IPv6 now or not any more.
+    fn look_at_links(&mut self, session: Session) -> Result<(), Error> {
+        let now = Instant::now();
+        self.look_at = now + PAUSE;
+        let mut links = links()?;
+        links.retain(|index, link| self.ipv6_mtus.insert(*index, link.ipv6_mtu) != Some(link.ipv6_mtu));
+        if !links.is_empty() {
+            let events = links.into_iter().map(|(index, link)| Event::Link { index, link: Some(link) });
+            self.queue.add(session, now, 0, events);
+        }
+        Ok(())
     }
 
     /// Reads a datagram into the queue.
@@ -247,8 +274,18 @@ impl<C> Follower<C> {
         let (mut events, mut ignored, mut end) = (Vec::new(), 0, End::None);
         let mut have_rules_changed = false;
         while let Some(message) = messages.next() {
+            if messages.about_route().is_local {
+                let conf = Conf { has_local_routes: Some(true), ..Conf::default() };
+                events.push(Event::Conf { interface: None, family: Family::Ipv4, conf });
+            }
             match message {
                 Ok(Message::Event(mut event)) if self.filter.takes(&event) => {
+                    if let Event::Link { index, link } = &event {
+                        match link {
+                            Some(link) => self.ipv6_mtus.insert(*index, link.ipv6_mtu),
+                            None => self.ipv6_mtus.remove(index),
+                        };
+                    }
                     let flags = (!is_dump).then(|| messages.flags());
                     let is_whole = self.filter.protocols.is_empty();
                     match self.known.fate(&mut event, flags, messages.about_route(), is_whole) {

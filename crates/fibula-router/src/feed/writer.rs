@@ -4,8 +4,9 @@ use crate::message::{Conf, Event, HEADER, Kind, Leg, Link, Neighbour, Object, Ta
 use fibula::{Family, IpPrefix};
 use netlink_packet_core::{NetlinkHeader, NetlinkMessage, NetlinkPayload};
 use netlink_packet_route::link::{
-    BridgePortState, InfoBridge, InfoBridgePort, InfoData, InfoKind, InfoPortData, InfoPortKind, InfoVlan,
-    InfoVrf, LinkAttribute, LinkFlags, LinkInfo, LinkLayerType, LinkMessage,
+    AfSpecInet6, AfSpecUnspec, BridgePortState, Inet6DevConf, InfoBridge, InfoBridgePort, InfoData, InfoKind,
+    InfoPortData, InfoPortKind, InfoVlan, InfoVrf, LinkAttribute, LinkFlags, LinkInfo, LinkLayerType,
+    LinkMessage,
 };
 use netlink_packet_route::neighbour::{
     NeighbourAddress, NeighbourAttribute, NeighbourMessage, NeighbourState,
@@ -77,6 +78,11 @@ fn link(index: u32, link: Option<&Link>) -> Vec<u8> {
     message.attributes = vec![LinkAttribute::IfName(link.name.clone()), LinkAttribute::Mtu(link.mtu)];
     message.attributes.extend(link.mac.map(|mac| LinkAttribute::Address(mac.into())));
     message.attributes.extend(link.master.map(LinkAttribute::Controller));
+    message.attributes.extend(link.ipv6_mtu.map(|mtu| {
+        let mut conf = Inet6DevConf::default();
+        conf.mtu6 = mtu.cast_signed();
+        LinkAttribute::AfSpecUnspec(vec![AfSpecUnspec::Inet6(vec![AfSpecInet6::DevConf(conf)])])
+    }));
     let mut infos = match link.kind {
         Kind::Device => Vec::new(),
         Kind::Vlan(vlan) => {

@@ -28,6 +28,10 @@ pub struct Conf {
     /// `rp_filter` of IPv4: whether the source of a packet must be one that the interface leads to
     /// (1), or that any does (2).
     pub reverse_path: Option<u8>,
+    /// Whether somebody has made a local route of IPv4 (`local` of `ip route`), which is said of
+    /// all interfaces. From then on the kernel drops packets from where a route leads that is not
+    /// of unicast, as it does from its own addresses. It is no setting, and no message says it.
+    pub has_local_routes: Option<bool>,
 }
 
 impl Conf {
@@ -38,6 +42,7 @@ impl Conf {
             forwarding: later.forwarding.or(self.forwarding),
             is_forced: later.is_forced.or(self.is_forced),
             reverse_path: later.reverse_path.or(self.reverse_path),
+            has_local_routes: later.has_local_routes.or(self.has_local_routes),
         }
     }
 }

@@ -3,9 +3,9 @@
 use super::Event;
 use netlink_packet_route::AddressFamily;
 use netlink_packet_route::link::{
-    BondPortState, BridgePortState, InfoBondPort, InfoBridge, InfoBridgePort, InfoData, InfoKind,
-    InfoPortData, InfoVlan, InfoVrf, LinkAttribute, LinkFlags, LinkInfo, LinkLayerType, LinkMessage,
-    VlanProtocol,
+    AfSpecInet6, AfSpecUnspec, BondPortState, BridgePortState, InfoBondPort, InfoBridge, InfoBridgePort,
+    InfoData, InfoKind, InfoPortData, InfoVlan, InfoVrf, LinkAttribute, LinkFlags, LinkInfo, LinkLayerType,
+    LinkMessage, VlanProtocol,
 };
 
 /// The state of a network interface.
@@ -17,6 +17,8 @@ pub struct Link {
     pub mac: Option<[u8; 6]>,
     /// The greatest length of a packet from its IP header on, in bytes.
     pub mtu: u32,
+    /// The same of IPv6; `None` if the kernel drops all of IPv6 that comes or leaves by it.
+    pub ipv6_mtu: Option<u32>,
     /// Whether it is enabled. The kernel does not use routes by one that is not.
     pub is_enabled: bool,
     /// Whether it is enabled, and has a carrier.
@@ -72,13 +74,15 @@ pub(super) fn event(message: &LinkMessage, is_deleted: bool) -> Option<Event> {
     if is_deleted {
         return Some(Event::Link { index, link: None });
     }
-    let (mut name, mut mac, mut mtu, mut parent, mut master) = (None, None, None, None, None);
+    let (mut name, mut mac, mut mtu, mut ipv6_mtu, mut parent, mut master) =
+        (None, None, None, None, None, None);
     let mut infos = &[][..];
     for attribute in &message.attributes {
         match attribute {
             LinkAttribute::IfName(text) => name = Some(text.clone()),
             LinkAttribute::Address(bytes) => mac = bytes.as_slice().try_into().ok(),
             LinkAttribute::Mtu(bytes) => mtu = Some(*bytes),
+            LinkAttribute::AfSpecUnspec(families) => ipv6_mtu = families.iter().find_map(of_ipv6),
             LinkAttribute::Link(index) => parent = Some(*index),
             LinkAttribute::Controller(index) => master = Some(*index).filter(|&index| index != 0),
             LinkAttribute::LinkInfo(all) => infos = all,
@@ -93,7 +97,26 @@ pub(super) fn event(message: &LinkMessage, is_deleted: bool) -> Option<Event> {
     let is_active = infos.iter().all(is_active);
     Some(Event::Link {
         index,
-        link: Some(Link { name: name?, mac, mtu: mtu?, is_enabled, is_up, kind, master, is_active }),
+        link: Some(Link {
+            name: name?,
+            mac,
+            mtu: mtu?,
+            ipv6_mtu,
+            is_enabled,
+            is_up,
+            kind,
+            master,
+            is_active,
+        }),
+    })
+}
+
+/// Returns the MTU of IPv6, if this is of IPv6 and that is not disabled (`disable_ipv6`).
+fn of_ipv6(family: &AfSpecUnspec) -> Option<u32> {
+    let AfSpecUnspec::Inet6(settings) = family else { return None };
+    settings.iter().find_map(|setting| match setting {
+        AfSpecInet6::DevConf(conf) if conf.disable_ipv6 == 0 => u32::try_from(conf.mtu6).ok(),
+        _ => None,
     })
 }
 

@@ -184,6 +184,8 @@ pub struct AboutRoute {
     pub was: Option<Target>,
     /// Whether it names a next-hop object, with which the kernel removes it.
     pub names_object: bool,
+    /// Whether it is one of IPv4 for this machine that somebody has made (AnyIP), in any table.
+    pub is_local: bool,
     /// The router preference of IPv6 (RFC 4191): of routes with one metric the kernel takes that
     /// with the highest. -1 is low, 1 is high, and 0 is the usual one.
     pub preference: i8,

@@ -6,7 +6,7 @@ use fibula::IpPrefix;
 use netlink_packet_route::AddressFamily;
 use netlink_packet_route::route::{
     RouteAddress, RouteAttribute, RouteFlags, RouteMessage, RouteMetric, RouteNextHop, RoutePreference,
-    RouteType, RouteVia,
+    RouteProtocol, RouteType, RouteVia,
 };
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::time::Duration;
@@ -129,7 +129,11 @@ const TICKS: u32 = 100;
 
 /// Returns what a message says of when the route is taken.
 pub(super) fn about(message: &RouteMessage) -> AboutRoute {
-    let mut about = AboutRoute::default();
+    let header = &message.header;
+    let is_local = header.address_family == AddressFamily::Inet
+        && header.kind == RouteType::Local
+        && header.protocol != RouteProtocol::Kernel;
+    let mut about = AboutRoute { is_local, ..AboutRoute::default() };
     for attribute in &message.attributes {
         match attribute {
             RouteAttribute::Preference(RoutePreference::Low) => about.preference = -1,

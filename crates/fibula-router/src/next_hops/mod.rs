@@ -75,6 +75,9 @@ pub(crate) enum Resolved {
     Legs(Vec<(Neighbours, u64)>),
 }
 
+/// The kernel's index of `lo`, in each network namespace.
+const LOOPBACK: u32 = 1;
+
 impl NextHops {
     pub(crate) fn new() -> Self {
         Self {
@@ -278,8 +281,12 @@ impl NextHops {
         }
         let named: Vec<(Neighbours, u64)> = match &resolved {
             Resolved::Legs(legs) => legs.clone(),
-            // The kernel knows the neighbours. The plane needs only the interfaces.
-            Resolved::Kernel => self.legs(next_hop).into_iter().map(|((by, _), _)| ((by, None), 1)).collect(),
+            // The kernel knows the neighbours. The plane needs only the interfaces, and what is by
+            // `lo` is this machine: no packet comes from there.
+            Resolved::Kernel => {
+                let legs = self.legs(next_hop).into_iter().map(|((by, _), _)| ((by, None), 1));
+                legs.filter(|((by, _), _)| *by != LOOPBACK).collect()
+            }
             Resolved::Drop => Vec::new(),
         };
         let Some(entry) = self.entries.get_mut(next_hop.0) else { return Ok(()) };

@@ -10,10 +10,13 @@
 //! ```
 
 pub mod memory;
+mod traces;
 #[cfg(all(feature = "daemon", target_os = "linux"))]
 pub mod xdp;
 
-use fibula::{Delta, NextHop, Rib};
+pub use traces::{AclTrace, Outcome, Trace, Wanted};
+
+use fibula::{Delta, ErrorKind, NextHop, Rib};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::net::Ipv4Addr;
@@ -78,6 +81,9 @@ pub struct Rules {
     pub ipv6: bool,
     /// What sources of IPv4 it lets in.
     pub reverse_path: ReversePath,
+    /// Whether it lets none in of IPv4 that a route leads to which is not of unicast: an address of
+    /// its own, a blackhole, an error.
+    pub unicast_sources: bool,
 }
 
 /// What sources packets may have that come in by an interface: the check of RFC 3704, section 2.
@@ -93,10 +99,18 @@ pub enum ReversePath {
     Strict,
 }
 
+impl Rules {
+    /// Returns whether it looks at sources of IPv4.
+    #[must_use]
+    pub fn checks_sources(self) -> bool {
+        self.reverse_path != ReversePath::Off || self.unicast_sources
+    }
+}
+
 impl Default for Rules {
     /// It forwards both, from any source.
     fn default() -> Self {
-        Self { ipv4: true, ipv6: true, reverse_path: ReversePath::Off }
+        Self { ipv4: true, ipv6: true, reverse_path: ReversePath::Off, unicast_sources: false }
     }
 }
 
@@ -223,6 +237,26 @@ pub trait Plane {
     /// # Errors
     /// If the kernel fails.
     fn samples(&mut self) -> Result<(Vec<Sample>, u64), crate::Error> {
+        Ok((Vec::new(), 0))
+    }
+
+    /// Begins to tell what becomes of packets that somebody looks for, in place of those before;
+    /// ends that with `None`.
+    ///
+    /// # Errors
+    /// If a reason is not known, the plane tells nothing of packets or forwards none yet, or the
+    /// kernel fails.
+    fn look_for(&mut self, wanted: Option<&Wanted>) -> Result<(), crate::Error> {
+        let text = "this plane does not tell what becomes of packets: the plane `xdp` does";
+        wanted.map_or(Ok(()), |_| Err(fibula::Error::new(ErrorKind::Usage, text).into()))
+    }
+
+    /// Returns what became of packets that somebody looks for since the last call, and how many
+    /// were left out so far because there was no room.
+    ///
+    /// # Errors
+    /// If the kernel fails.
+    fn traces(&mut self) -> Result<(Vec<Trace>, u64), crate::Error> {
         Ok((Vec::new(), 0))
     }
 

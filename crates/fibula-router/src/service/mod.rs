@@ -76,8 +76,11 @@ pub fn serve<P: Plane + Send + 'static>(config: &Config, plane: P) -> Result<Con
         }
     });
     systemd::is_ready(&queue);
-    let control = run(control, &queue);
+    let mut control = run(control, &queue);
     systemd::is_stopping();
+    if let Err(error) = control.end_trace() {
+        tracing::error!("a trace goes on: {error}");
+    }
     drop(socket);
     Ok(control)
 }

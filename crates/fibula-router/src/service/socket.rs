@@ -2,7 +2,7 @@
 
 use super::{Shared, ask};
 use crate::Error;
-use crate::control::{LookupRow, RouteRow, Status};
+use crate::control::{LookFor, LookupRow, RouteRow, Status, Traces};
 use crate::feed::zebra;
 use crate::plane::{Counter, Plane};
 use fibula::{Family, IpPrefix};
@@ -16,7 +16,7 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How many routes an answer has at most: the control does nothing else while it collects them.
 const PAGE: usize = 4096;
@@ -56,6 +56,10 @@ pub enum Ask {
     Counters,
     /// How long messages took.
     Latencies,
+    /// What became of packets since they were looked for last.
+    Trace(LookFor),
+    /// Nobody looks for packets any more.
+    Untrace,
 }
 
 /// The answer to a question.
@@ -73,6 +77,8 @@ pub enum Answer {
     /// How long messages took, from their arrival until the plane had them: nanoseconds, and the
     /// number of messages since the router began.
     Latencies(Vec<(u64, u64)>),
+    /// What became of packets; of none before they are looked for, and after that.
+    Traces(Traces),
     /// The question has no answer.
     Error(String),
 }
@@ -191,6 +197,15 @@ fn answer<P: Plane + 'static>(question: Ask, queue: &Shared<P>) -> Answer {
             Err(error) => Answer::Error(error.to_string()),
         }),
         Ask::Latencies => ask(queue, |control| Answer::Latencies(control.latencies().collect())),
+        Ask::Trace(what) => ask(queue, move |control| {
+            control
+                .trace(&what, Instant::now())
+                .map_or_else(|error| Answer::Error(error.to_string()), Answer::Traces)
+        }),
+        Ask::Untrace => ask(queue, |control| match control.end_trace() {
+            Ok(()) => Answer::Traces(Traces::default()),
+            Err(error) => Answer::Error(error.to_string()),
+        }),
     };
     answer.unwrap_or_else(|| Answer::Error("the router ends".into()))
 }

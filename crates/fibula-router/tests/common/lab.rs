@@ -16,7 +16,9 @@
 use fibula_router::plane::Adjacency;
 use fibula_router::plane::xdp::{Attachment, Mode, Options, Xdp};
 use nix::sched::{CloneFlags, setns, unshare};
+use nix::sys::socket::{AddressFamily, SockFlag, SockProtocol, SockType, bind, socket};
 use std::fs::File;
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::process::Command;
 
 /// The object with the program that passes everything.
@@ -261,4 +263,16 @@ pub(crate) fn pass(interface: &str) {
     // A link ends with its last descriptor, unless it is pinned.
     let link: aya::programs::links::FdLink = program.take_link(id).unwrap().try_into().unwrap();
     link.pin(format!("/sys/fs/bpf/pass-{interface}")).unwrap();
+}
+
+/// A socket that sends and sees the frames of an interface.
+pub(crate) fn open(interface: &str) -> OwnedFd {
+    let all = SockProtocol::EthAll;
+    let socket = socket(AddressFamily::Packet, SockType::Raw, SockFlag::SOCK_NONBLOCK, all).unwrap();
+    let link = nix::ifaddrs::getifaddrs().unwrap().find_map(|address| {
+        let link = *address.address?.as_link_addr()?;
+        (address.interface_name == interface).then_some(link)
+    });
+    bind(socket.as_raw_fd(), &link.unwrap()).unwrap();
+    socket
 }

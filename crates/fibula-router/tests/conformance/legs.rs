@@ -6,7 +6,7 @@
 //! ```
 
 use crate::common::lab::Lab;
-use crate::{lab, outcome, packets, sockets, with_plane};
+use crate::{flows, lab, outcome, packets, sockets, with_plane};
 use fibula_router::plane::xdp::{Ecmp, Hashed, Mode, Options, Xdp};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -56,7 +56,7 @@ fn flows_keep_their_legs_when_another_goes_and_another_seed_spreads_them_otherwi
             lab.ip("r", &format!("neigh replace {net}{id} lladdr {mac} dev r1 nud permanent"));
         }
     }
-    let flows = packets::flows(FLOWS);
+    let flows = flows::flows(FLOWS);
     let work = || {
         route(&lab, &[1, 2, 3]);
         let all = legs(&lab, &flows);
@@ -66,8 +66,9 @@ fn flows_keep_their_legs_when_another_goes_and_another_seed_spreads_them_otherwi
         (all, fewer)
     };
     let mut found = Vec::new();
-    for (hash, seed) in [(Hashed::L4, 0), (Hashed::L4, 1), (Hashed::L3, 1), (Hashed::Inner, 1)] {
-        let ecmp = Ecmp { hash, seed };
+    let by = |hash, seed| Ecmp { hash, seed, ..Ecmp::default() };
+    let by_label = Ecmp { flow_label: true, spi: true, ..by(Hashed::L4, 1) };
+    for ecmp in [by(Hashed::L4, 0), by(Hashed::L4, 1), by(Hashed::L3, 1), by(Hashed::Inner, 1), by_label] {
         let native = || {
             let interfaces = ["r0", "r1", "r2"].map(fibula_router::plane::xdp::Attachment::of).into();
             Xdp::open(Options { ecmp, ..Options::new(lab.name(), interfaces, Mode::Native) }).unwrap()
@@ -80,11 +81,19 @@ fn flows_keep_their_legs_when_another_goes_and_another_seed_spreads_them_otherwi
         }
         route(&lab, &[1, 2, 3]);
         assert_eq!(with_plane(&lab, || sockets(ecmp), work), (all.clone(), fewer), "AF_XDP, {ecmp:?}");
-        let spread = ["UDP", "UDP over IPv6", "IPIP", "GRE"].map(|kind| spread(&all, kind));
-        let expected = match hash {
-            Hashed::L3 => [1, 1, 1, 1],
-            Hashed::L4 => [3, 3, 1, 1],
-            Hashed::Inner => [3, 3, 3, 3],
+        for (kind, alike) in flows::ALIKE {
+            for port in 0..FLOWS {
+                let [leg, other] = [kind, alike].map(|name| &all[&format!("{name} {port}")]);
+                assert_eq!(other, leg, "{kind} {port} and {alike}, {ecmp:?}");
+            }
+        }
+        let kinds = ["UDP", "UDP over IPv6", "UDP behind options", "IPIP", "GRE", "ESP", "labels"];
+        let spread = kinds.map(|kind| spread(&all, kind));
+        let expected = match ecmp.hash {
+            Hashed::L3 => [1; 7],
+            Hashed::L4 if ecmp.spi => [3, 3, 3, 1, 1, 3, 3],
+            Hashed::L4 => [3, 3, 3, 1, 1, 1, 1],
+            Hashed::Inner => [3, 3, 3, 3, 3, 1, 1],
         };
         assert_eq!(spread, expected, "{ecmp:?}");
         found.push(all);

@@ -5,7 +5,7 @@ use crate::common::{checksum, repair};
 use std::net::{Ipv4Addr, Ipv6Addr};
 
 /// Makes a frame out of a token.
-type Make = Box<dyn Fn(&[u8]) -> Vec<u8>>;
+pub(crate) type Make = Box<dyn Fn(&[u8]) -> Vec<u8>>;
 
 /// A packet: its name, and what makes it.
 pub(crate) type Packet = (String, Make);
@@ -25,13 +25,13 @@ fn tagged(tags: &[(u16, u16)], mut frame: Vec<u8>) -> Vec<u8> {
     frame
 }
 
-fn udp(token: &[u8]) -> Vec<u8> {
+pub(crate) fn udp(token: &[u8]) -> Vec<u8> {
     let length = (8 + token.len() as u16).to_be_bytes();
     [&[0x04, 0x57, 0x08, 0xAE], &length[..], &[0, 0], token].concat()
 }
 
 /// Returns a frame of an IPv4 packet, and what may be wrong with it.
-fn ipv4(destination: &str, protocol: u8, payload: &[u8]) -> Vec<u8> {
+pub(crate) fn ipv4(destination: &str, protocol: u8, payload: &[u8]) -> Vec<u8> {
     let length = (20 + payload.len() as u16).to_be_bytes();
     let mut packet = [&[0x45, 0], &length[..], &[0x12, 0x34, 0, 0, 64, protocol, 0, 0, 10, 1, 0, 2]].concat();
     packet.extend(destination.parse::<Ipv4Addr>().unwrap().octets());
@@ -42,7 +42,7 @@ fn ipv4(destination: &str, protocol: u8, payload: &[u8]) -> Vec<u8> {
 }
 
 /// Returns a frame of an IPv6 packet.
-fn ipv6(destination: &str, protocol: u8, payload: &[u8]) -> Vec<u8> {
+pub(crate) fn ipv6(destination: &str, protocol: u8, payload: &[u8]) -> Vec<u8> {
     let length = (payload.len() as u16).to_be_bytes();
     let mut packet = [&[0x60, 0, 0, 0], &length[..], &[protocol, 64]].concat();
     packet.extend("fd01::2".parse::<Ipv6Addr>().unwrap().octets());
@@ -160,6 +160,7 @@ const SOURCES4: &[&str] = &[
     "198.18.6.7",
     "198.18.8.7",
     "198.18.10.7",
+    "198.18.11.7",
     "192.0.2.7",
 ];
 
@@ -313,29 +314,6 @@ const OPTIONS: &[(&str, &[u8])] = &[
     ("an option that is cut", &[7, 40, 4, 0]),
 ];
 
-/// Returns flows of four kinds, `count` of each: between two addresses, by different ports, which
-/// are those of packets in tunnels in the last two.
-pub(crate) fn flows(count: u16) -> Vec<Packet> {
-    let udp = |port: u16, token: &[u8]| [&port.to_be_bytes(), &udp(token)[2..]].concat();
-    let (to, to6) = ("198.18.9.9", "2001:db8:70::9");
-    (0..count)
-        .flat_map(|port| {
-            let flow = |kind: &str, make: Make| (format!("{kind} {port}"), make);
-            let in_gre = move |token: &[u8]| {
-                let inner = ipv6("2001:db8::7", 17, &udp(port, token));
-                ipv4(to, 47, &[&[0x20, 0, 0x86, 0xDD, 0, 0, 0, 1], &inner[14..]].concat())
-            };
-            let in_ip = move |token: &[u8]| ipv4(to, 4, &ipv4("192.0.2.7", 17, &udp(port, token))[14..]);
-            [
-                flow("UDP", Box::new(move |token| ipv4(to, 17, &udp(port, token)))),
-                flow("UDP over IPv6", Box::new(move |token| ipv6(to6, 17, &udp(port, token)))),
-                flow("IPIP", Box::new(in_ip)),
-                flow("GRE", Box::new(in_gre)),
-            ]
-        })
-        .collect()
-}
-
 /// Returns all packets.
 #[allow(clippy::too_many_lines, reason = "it is a list")]
 pub(crate) fn packets() -> Vec<Packet> {
@@ -432,13 +410,15 @@ pub(crate) fn packets() -> Vec<Packet> {
             move |token: &[u8]| ipv6("2001:db8:64::9", number, &[&[17], &rest[..], &udp(token)].concat());
         add(format!("IPv6 with {name}"), Box::new(make));
     }
-    for size in [1232, 1233, 1452] {
-        let make = move |token: &[u8]| {
-            let mut payload = token.to_vec();
-            payload.resize(size, b'z');
-            ipv6("2001:db8:66::9", 17, &udp(&payload))
-        };
-        add(format!("IPv6 with a route's MTU: {size} bytes"), Box::new(make));
+    for to in ["2001:db8:64::9", "2001:db8:66::9"] {
+        for size in [1232, 1233, 1452] {
+            let make = move |token: &[u8]| {
+                let mut payload = token.to_vec();
+                payload.resize(size, b'z');
+                ipv6(to, 17, &udp(&payload))
+            };
+            add(format!("IPv6 to {to}: {size} bytes"), Box::new(make));
+        }
     }
     // An error about a packet that was forwarded the other way, and protocols beside IP.
     let about = |token: &[u8]| {

@@ -19,7 +19,7 @@ fn with_acls(acls: Vec<Acl>) -> Xdp {
         Attachment { tags: vec![8], ..lo() },
         Attachment { tags: vec![9, 10], urpf: ReversePath::Strict, ..lo() },
     ];
-    let ecmp = Ecmp { hash: Hashed::Inner, seed: 1 };
+    let ecmp = Ecmp { hash: Hashed::Inner, flow_label: true, spi: true, seed: 1 };
     let tunnels = vec![Tunnel { local: [192, 0, 2, 9].into(), remote: [192, 0, 2, 1].into() }];
     let plain = Options::new("acls", interfaces, Mode::Unattached);
     let options = Options { acls, sample_rate: 1000, ecmp, tunnels, ..plain };
@@ -28,7 +28,7 @@ fn with_acls(acls: Vec<Acl>) -> Xdp {
 
 /// What is between a packet's addresses and its ports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Between {
+pub(crate) enum Between {
     Nothing,
     /// IPv4 options, or hop-by-hop options: the kernel gets the packet.
     Options,
@@ -39,7 +39,7 @@ enum Between {
 }
 
 /// Returns the frame of a packet.
-fn frame(packet: &Packet, between: Between) -> Vec<u8> {
+pub(crate) fn frame(packet: &Packet, between: Between) -> Vec<u8> {
     let mut payload = packet.ports.map_or_else(Vec::new, |ports| ports.map(u16::to_be_bytes).concat());
     match packet.addresses {
         [IpAddr::V4(source), IpAddr::V4(destination)] => {

@@ -364,6 +364,23 @@ fn sources_are_those_that_routes_lead_to() {
 }
 
 #[test]
+fn once_there_are_local_routes_the_kernel_gets_what_comes_from_no_unicast_route() {
+    if !can_load_programs() {
+        return;
+    }
+    let mut plane = with_sources(ReversePath::Off);
+    plane.set_rules(1, Rules { unicast_sources: true, ..Rules::default() }).unwrap();
+    for (name, first, _) in SOURCES {
+        let mut ipv4 = IN_10.frame(0);
+        from(&mut ipv4, [first, 0, 0, 1]);
+        repair(&mut ipv4);
+        let is_other = ["a blackhole", "the kernel's own"].contains(&name);
+        let goes = if is_other { ToKernel } else { Redirect };
+        assert_eq!(plane.probe("lo", &ipv4).unwrap().verdict, goes, "{name}");
+    }
+}
+
+#[test]
 fn sources_that_only_a_link_has_are_let_in() {
     if !can_load_programs() {
         return;

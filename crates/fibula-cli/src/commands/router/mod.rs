@@ -31,6 +31,8 @@ pub(crate) enum Command {
     Routes(Routes),
     Lookup(Lookup),
     Counters(Socket),
+    Trace(Trace),
+    Capture(Capture),
     Watch(Watch),
     Detach(Detach),
 }
@@ -118,6 +120,55 @@ pub(crate) struct Lookup {
     /// The id of the table
     #[arg(short, long, default_value_t = 254, value_name = "ID")]
     table: u32,
+}
+
+/// Tell what becomes of packets: where they came in, each decision with its rule or route, and
+/// where they went
+///
+/// The router tells of packets that come after it was asked. Its program is another one meanwhile,
+/// over the same tables.
+#[derive(Debug, Args)]
+pub(crate) struct Trace {
+    /// The packets, as a line of an ACL names them: `udp from any to any port 53` [default: all]
+    #[arg(value_name = "FILTER")]
+    filter: Vec<String>,
+    #[command(flatten)]
+    socket: Socket,
+    /// End after so many packets
+    #[arg(short = 'n', long, value_name = "N", default_value_t = 10)]
+    count: u64,
+    /// Only packets that come in by this interface
+    #[arg(short, long, value_name = "NAME")]
+    interface: Option<String>,
+    /// Only packets that went where they went for this reason, as `counters` names it; may be given
+    /// several times
+    #[arg(short, long = "reason", value_name = "REASON")]
+    reasons: Vec<String>,
+}
+
+/// Write packets that are dropped to a file
+///
+/// Each has the reason as a comment, and at most its first 256 bytes.
+#[derive(Debug, Args)]
+pub(crate) struct Capture {
+    /// The packets, as a line of an ACL names them: `udp from any to any port 53` [default: all]
+    #[arg(value_name = "FILTER")]
+    filter: Vec<String>,
+    #[command(flatten)]
+    socket: Socket,
+    /// Only packets that are dropped for this reason: `denied`, `spoofed`, `blackhole` or
+    /// `malformed`; may be given several times [default: all of these]
+    #[arg(long, value_name = "REASON")]
+    dropped: Vec<String>,
+    /// The file to write, of the format pcapng
+    #[arg(short, long, value_name = "FILE")]
+    write: PathBuf,
+    /// End after so many packets [default: until interrupted]
+    #[arg(short = 'n', long, value_name = "N")]
+    count: Option<u64>,
+    /// Only packets that come in by this interface
+    #[arg(short, long, value_name = "NAME")]
+    interface: Option<String>,
 }
 
 /// Watch a router live

@@ -11,6 +11,7 @@
 //! | the next-hop objects that go with an interface or its carrier | dumps again |
 //! | the IPv4 routes that go with a next-hop object | the control removes them |
 //! | what is left of an IPv6 route that loses a leg | dumps again |
+//! | the MTU of IPv6 of a link, and whether it has IPv6 | looks at all links every five seconds |
 //! | that a route of IPv6 has ended (`expires`) | dumps again at that time |
 //! | when each leg of a route of IPv6 ends | leaves packets to the kernel |
 //! | the routes of IPv6 without a gateway that are between legs | leaves packets to the kernel |

@@ -1,9 +1,10 @@
 //! What the program counts: packets and bytes by interface and reason, and by next hop.
 
 use crate::Error;
+use crate::plane::Outcome;
 use aya::maps::{Map, PerCpuArray};
 
-/// Why a packet went where it went, in the order of the program's counters (`bpf/forward.h`).
+/// Why a packet went where it went, in the order of the program's counters (`bpf/packets.h`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Reason {
     /// It left by a next hop.
@@ -94,6 +95,16 @@ impl Reason {
             Self::ReversePath => "reverse_path",
             Self::Spoofed => "spoofed",
             Self::Denied => "denied",
+        }
+    }
+
+    /// Returns where such packets go.
+    #[must_use]
+    pub fn outcome(self) -> Outcome {
+        match self {
+            Self::Forwarded => Outcome::Forwarded,
+            Self::Blackhole | Self::Malformed | Self::Spoofed | Self::Denied => Outcome::Dropped,
+            _ => Outcome::ToKernel,
         }
     }
 

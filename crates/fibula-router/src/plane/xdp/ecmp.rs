@@ -21,14 +21,22 @@ pub enum Hashed {
 pub struct Ecmp {
     /// What is hashed.
     pub hash: Hashed,
+    /// Whether the flow label of IPv6 is hashed too (RFC 6438).
+    pub flow_label: bool,
+    /// Whether the SPI of ESP is hashed too, as ports are.
+    pub spi: bool,
     /// Each seed divides the flows otherwise.
     pub seed: u64,
 }
 
 impl Ecmp {
-    /// Returns what the program reads (`bpf/forward.h`).
-    pub(super) fn hashed(self) -> u32 {
-        self.hash as u32
+    /// Returns what the program reads (`bpf/flow.h`).
+    pub(super) fn constants(self) -> [(&'static str, u32); 3] {
+        [
+            ("hashed", self.hash as u32),
+            ("hashes_label", self.flow_label.into()),
+            ("hashes_spi", self.spi.into()),
+        ]
     }
 
     /// Returns the seed as it is combined with a flow: seeds are small numbers, and flows differ in

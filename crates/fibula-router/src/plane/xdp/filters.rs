@@ -4,6 +4,7 @@ use super::cells::{CELL, CELL_WORDS, Cells};
 use super::counters::Count;
 use crate::Error;
 use crate::acl::{Acl, Compiled, Field, LINES_MAX};
+use crate::plane::AclTrace;
 use aya::maps::{Map, PerCpuArray};
 use fibula::{Limit, Rib};
 
@@ -100,6 +101,18 @@ impl Filters {
             rows.extend(some.map(|(line, count)| (format!("{} {line}", acl.name), *count)));
         }
         Ok(rows)
+    }
+
+    /// Returns what a line of an ACL said, by the number of the ACL and the index of the line.
+    pub(super) fn named(&self, acl: u32, line: u32, permits: bool) -> AclTrace {
+        let known = self.acls.get((acl as usize).wrapping_sub(1));
+        let line = known.and_then(|acl| acl.lines.get(line as usize));
+        AclTrace {
+            acl: known.map(|acl| acl.name.clone()).unwrap_or_default(),
+            number: line.map(|line| line.number),
+            line: line.map(ToString::to_string),
+            permits,
+        }
     }
 
     fn counted(&self, of_lines: &Map) -> Result<Vec<Count>, Error> {

@@ -4,7 +4,7 @@ use super::counters::{self, Count, Reason};
 use super::generation::{COUNTERS, Generation, OF_LINES};
 use super::{Mode, Xdp};
 use crate::Error;
-use crate::plane::{Action, Adjacency, AdjacencyId, Counter, Plane, ReversePath, Routes, Rules, Sample};
+use crate::plane::{Action, Adjacency, AdjacencyId, Counter, Plane, Routes, Rules, Sample, Trace, Wanted};
 use fibula::NextHop;
 use std::net::Ipv4Addr;
 
@@ -61,7 +61,7 @@ impl Plane for Xdp {
     fn set_rules(&mut self, interface: u32, rules: Rules) -> Result<(), Error> {
         let before = self.rules.insert(interface, rules);
         let Some(generation) = &self.generation else { return Ok(()) };
-        if rules.reverse_path == ReversePath::Off || generation.checks_sources {
+        if !rules.checks_sources() || generation.checks_sources {
             let of_it = self.interfaces.iter().filter(|it| it.routed == interface && it.index > 0);
             of_it.into_iter().for_each(|it| generation.write_interface(it, &self.ids, rules));
             return Ok(());
@@ -122,6 +122,14 @@ impl Plane for Xdp {
 
     fn samples(&mut self) -> Result<(Vec<Sample>, u64), Error> {
         self.generation.as_mut().map_or_else(|| Ok((Vec::new(), 0)), Generation::samples)
+    }
+
+    fn look_for(&mut self, wanted: Option<&Wanted>) -> Result<(), Error> {
+        self.set_traced(wanted)
+    }
+
+    fn traces(&mut self) -> Result<(Vec<Trace>, u64), Error> {
+        self.told()
     }
 
     fn generation(&self) -> u64 {

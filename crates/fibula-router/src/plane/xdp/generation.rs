@@ -14,6 +14,7 @@ use super::grace::Grace;
 use super::interfaces::Interface;
 use super::own::{self, Own};
 use super::tables::{Family, Regions, Tables};
+use super::traces::Ring;
 use super::tunnels::{self, Tunnel};
 use crate::Error;
 use crate::plane::{AdjacencyId, ReversePath, Rules, Sample};
@@ -121,6 +122,8 @@ pub(super) struct Generation {
     pub(super) checks_sources: bool,
     /// Where the program puts samples.
     samples: Samples,
+    /// Where the program that traces puts traces, once somebody has asked for some.
+    pub(super) traces: Option<Ring>,
 }
 
 impl Generation {
@@ -152,15 +155,18 @@ impl Generation {
         let has_vlans = u32::from(!vlans.is_empty());
         loader.override_global("has_vlans", &has_vlans, true);
         let checks_sources = contents.interfaces.iter().any(|interface| interface.urpf != ReversePath::Off)
-            || contents.rules.values().any(|rules| rules.reverse_path != ReversePath::Off);
+            || contents.rules.values().any(|rules| rules.checks_sources());
         let has_checks = u32::from(checks_sources);
         loader.override_global("has_checks", &has_checks, true);
         loader.override_global("sample_rate", &contents.sample_rate, true);
         let tunnel_count = contents.tunnels.len() as u32;
         loader.map_max_entries("tunnels", tunnel_count.max(1));
         loader.override_global("has_tunnels", &tunnel_count, true);
-        let (hashed, hash_mask) = (contents.ecmp.hashed(), contents.ecmp.mask());
-        loader.override_global("hashed", &hashed, true).override_global("hash_mask", &hash_mask, true);
+        let (hashed, hash_mask) = (contents.ecmp.constants(), contents.ecmp.mask());
+        for (name, value) in &hashed {
+            loader.override_global(name, value, true);
+        }
+        loader.override_global("hash_mask", &hash_mask, true);
         // A ring without samples is a page.
         loader.map_max_entries("samples", if contents.sample_rate > 0 { SAMPLES } else { 4096 });
         let set_cells = contents.filters.set_cells();
@@ -200,6 +206,7 @@ impl Generation {
             vlans,
             checks_sources,
             samples,
+            traces: None,
             ebpf,
         };
         generation.actions.store(0, contents.actions.words().iter().copied());
@@ -253,6 +260,11 @@ impl Generation {
     /// Returns a map.
     pub(super) fn map(&self, name: &str) -> &Map {
         self.ebpf.map(name).expect("the object has this map")
+    }
+
+    /// Returns a map that somebody else has from now on.
+    pub(super) fn take_map(&mut self, name: &str) -> Map {
+        self.ebpf.take_map(name).expect("the object has this map")
     }
 
     /// Returns a map, to change it.

@@ -29,6 +29,7 @@ const KERNEL_LOOSE: u8 = 4;
 const KERNEL_STRICT: u8 = 8;
 const LOOSE: u8 = 16;
 const STRICT: u8 = 32;
+const KERNEL_UNICAST: u8 = 64;
 
 /// The lowest bit of the number of the ACL, above the place of the table.
 const ACL: u32 = 24;
@@ -92,7 +93,8 @@ impl Interface {
         let bits = no(NO_IPV4, rules.ipv4)
             | no(NO_IPV6, rules.ipv6)
             | one_of(rules.reverse_path, KERNEL_LOOSE, KERNEL_STRICT)
-            | one_of(self.urpf, LOOSE, STRICT);
+            | one_of(self.urpf, LOOSE, STRICT)
+            | if rules.unicast_sources { KERNEL_UNICAST } else { 0 };
         let second = u32::from_le_bytes([self.port as u8, bits, a, b]);
         [place | u32::from(self.acl) << ACL, second, u32::from_le_bytes([c, d, e, f]), self.routed]
     }
@@ -239,9 +241,10 @@ mod tests {
             ..Interface::default()
         };
         assert_eq!(interface.vlan(), Some([3, 0x0014_000A]));
-        let rules = Rules { ipv4: true, ipv6: false, reverse_path: ReversePath::Strict };
+        let rules =
+            Rules { ipv4: true, ipv6: false, reverse_path: ReversePath::Strict, unicast_sources: true };
         let bytes: Vec<u8> = interface.words(9, rules).iter().flat_map(|word| word.to_le_bytes()).collect();
-        assert_eq!(bytes, [9, 0, 0, 5, 0xA, 2 | 8 | 16, 1, 2, 3, 4, 5, 6, 7, 0, 0, 0]);
+        assert_eq!(bytes, [9, 0, 0, 5, 0xA, 2 | 8 | 16 | 64, 1, 2, 3, 4, 5, 6, 7, 0, 0, 0]);
     }
 
     /// Links as the kernel tells them, from its bytes: of each the name, the kind, the master and
@@ -250,7 +253,17 @@ mod tests {
         let told = all.iter().zip(1..).flat_map(|(&(name, kind, master, is_active), index)| {
             let mac = Some([2, 0, 0, 0, 0, index as u8]);
             let (is_enabled, is_up) = (true, true);
-            let link = Link { name: name.into(), mac, mtu: 1500, is_enabled, is_up, kind, master, is_active };
+            let link = Link {
+                name: name.into(),
+                mac,
+                mtu: 1500,
+                ipv6_mtu: Some(1500),
+                is_enabled,
+                is_up,
+                kind,
+                master,
+                is_active,
+            };
             writer::message(&Event::Link { index, link: Some(link) })
         });
         let bytes: Vec<u8> = told.collect();

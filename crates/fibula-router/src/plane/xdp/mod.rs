@@ -55,6 +55,7 @@ mod grace;
 mod inherited;
 mod interfaces;
 mod own;
+mod payload;
 mod pins;
 mod probe;
 #[cfg(test)]
@@ -62,6 +63,7 @@ mod refused;
 pub mod sockets;
 pub mod study;
 mod tables;
+mod traces;
 mod tunnels;
 mod watch;
 
@@ -89,6 +91,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::fs::File;
 use tables::Tables;
+use traces::Tracing;
 
 /// The compiled program; `cargo xtask bpf` makes it.
 static ROUTER: &[u8] = aya::include_bytes_aligned!("../../../bpf/router.o");
@@ -211,6 +214,8 @@ pub struct Xdp {
     inherited: Option<Inherited>,
     /// How many there have been.
     generations: u64,
+    /// The packets that somebody looks for.
+    tracing: Option<Tracing>,
     /// Keeps other processes from having a plane of this name.
     lock: Option<File>,
 }
@@ -271,6 +276,7 @@ impl Xdp {
             generation: None,
             inherited: None,
             generations: 0,
+            tracing: None,
             ports,
             interfaces,
             are_stale: false,
@@ -382,7 +388,9 @@ impl Xdp {
     /// Replaces the generation that forwards by a new one, on all interfaces or on none.
     fn switch(&mut self) -> Result<(), Error> {
         let mut new = self.load()?;
-        let program = new.program(self.source.program)?;
+        self.look_on(&mut new)?;
+        let name = self.program_name();
+        let program = new.program(name)?;
         if self.options.mode != Mode::Unattached {
             let found = self.pins.links()?;
             let attached: Vec<&Interface> = self.interfaces.iter().filter(|it| it.tags.is_empty()).collect();
@@ -392,7 +400,7 @@ impl Xdp {
                 // now, the error that came first says more.
                 match &mut self.generation {
                     Some(old) => {
-                        let old = old.program(self.source.program)?;
+                        let old = old.program(name)?;
                         for &interface in &attached[..at] {
                             let _ = self.pins.attach(old, interface, self.options.mode);
                         }
@@ -414,11 +422,14 @@ impl Xdp {
         let old = self.generation.replace(new);
         self.are_stale = false;
         self.generations += 1;
-        if let Some(old) = old
-            && let Err(error) = self.filters.carry(old.map(OF_LINES))
-        {
-            // Packets meet the new generation. Only what lines counted is lost.
-            tracing::error!("{error}");
+        if let Some(mut old) = old {
+            if self.tracing.is_some() {
+                self.keep_told(&mut old);
+            }
+            if let Err(error) = self.filters.carry(old.map(OF_LINES)) {
+                // Packets meet the new generation. Only what lines counted is lost.
+                tracing::error!("{error}");
+            }
         }
         Ok(())
     }

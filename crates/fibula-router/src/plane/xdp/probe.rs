@@ -51,7 +51,7 @@ impl Xdp {
             ctx_in: Some(context.as_flattened()),
             ..TestRunOptions::new()
         };
-        let program = self.started()?.loaded(self.source.program);
+        let program = self.started()?.loaded(self.program_name());
         let result = program.test_run(options).map_err(|error| Error::of_chain(what(), &error))?;
         out.truncate(result.data_size_out as usize);
         let verdict = match result.return_value {

@@ -15,6 +15,7 @@ impl Xdp {
             return Vec::new();
         }
         let all = self.find_again().and_then(|()| self.follow_senders());
+        let name = self.program_name();
         let mut rows: Vec<(String, Option<String>)> = Vec::with_capacity(self.interfaces.len());
         for interface in &self.interfaces {
             let wrong = match (&interface.wrong, &all) {
@@ -22,7 +23,7 @@ impl Xdp {
                 (None, Err(error)) => Some(error.to_string()),
                 (None, Ok(())) if !interface.tags.is_empty() => None,
                 (None, Ok(())) => {
-                    let program = self.generation.as_mut().map(|it| it.program(self.source.program));
+                    let program = self.generation.as_mut().map(|it| it.program(name));
                     let attached = program.transpose().and_then(|program| match program {
                         Some(program) => self.pins.attach(program, interface, self.options.mode),
                         None => Ok(()),

@@ -1,6 +1,8 @@
 //! The router, and the commands that ask one.
 
+mod pcapng;
 mod rows;
+mod traces;
 mod watch;
 
 use super::{Command, Lookup, Plane, Routes, Run, Socket};
@@ -26,6 +28,8 @@ pub(super) fn run(command: Command, output: &Output) -> anyhow::Result<Verdict> 
         Command::Routes(routes) => list(&routes, output),
         Command::Lookup(lookup) => look_up(lookup, output),
         Command::Counters(socket) => counters(&socket, output),
+        Command::Trace(trace) => traces::trace(trace, output),
+        Command::Capture(capture) => traces::capture(capture),
         Command::Watch(watch) => watch::run(&watch),
         Command::Detach(detach) => {
             Xdp::detach(&detach.name)?;

@@ -83,7 +83,7 @@ impl From<&Finding> for FindingRow {
 }
 
 /// Returns the ways of a route as `ip route` writes them.
-fn ways(ways: &[NextHopRow]) -> String {
+pub(super) fn ways(ways: &[NextHopRow]) -> String {
     let several = ways.len() > 1;
     let text = ways.iter().map(|way| {
         let mut text = match (way.kind, way.gateway) {

@@ -13,7 +13,7 @@ use super::lookups::Readers;
 use super::ports::{BATCH, Ports};
 use super::shared::{Shared, State};
 use crate::plane::xdp::counters::Reason;
-use crate::plane::xdp::ecmp::Hashed;
+use crate::plane::xdp::ecmp::Ecmp;
 use fibula::NextHop;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -54,7 +54,7 @@ pub(super) struct Forwarder {
     pub(super) readers: Vec<Readers>,
     pub(super) shared: Arc<Shared>,
     pub(super) hand_up: HandUp,
-    pub(super) hashed: Hashed,
+    pub(super) ecmp: Ecmp,
 }
 
 /// Memory of the thread that is used again in each batch.
@@ -124,7 +124,7 @@ impl Forwarder {
         }
         let (source, (interface, queue, ..)) = (self.sources[port], self.ports.about(port));
         while let Some(frame) = room.received.pop_back() {
-            if let Some(header) = Header::read(&frame, self.hashed) {
+            if let Some(header) = Header::read(&frame, self.ecmp) {
                 room.items.push(Item { frame, header });
             } else {
                 // The program lets none of these through.

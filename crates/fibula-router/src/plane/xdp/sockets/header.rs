@@ -4,22 +4,16 @@
 //! route may forward. Here they are bytes from outside all the same.
 
 use super::Neighbour;
-use crate::plane::xdp::ecmp::{Hashed, mixed};
+use super::flow::flow;
+use crate::plane::xdp::ecmp::Ecmp;
+use crate::plane::xdp::payload::array;
 
 const ETHERNET: usize = 14;
 const TAG: usize = 4;
 const ADDRESSES: usize = 12;
-const IPV4: u16 = 0x0800;
-const IPV6: u16 = 0x86DD;
+pub(super) const IPV4: u16 = 0x0800;
+pub(super) const IPV6: u16 = 0x86DD;
 const TAGS: [u16; 2] = [0x8100, 0x88A8];
-
-/// Protocols with ports: TCP, UDP, DCCP, SCTP, UDP-Lite.
-const WITH_PORTS: [u8; 5] = [6, 17, 33, 132, 136];
-
-/// Protocols of tunnels: IPv4 and IPv6 in IP, and GRE.
-const IPIP: u8 = 4;
-const IPV6_IN_IP: u8 = 41;
-const GRE: u8 = 47;
 
 /// The address that is looked up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,53 +32,17 @@ pub(super) struct Header {
     pub(super) length: usize,
     /// TTL or hop limit.
     pub(super) life: u8,
-    /// What is hashed, mixed as the XDP plane mixes it: a flow takes the same leg in both planes.
+    /// Its flow, mixed.
     pub(super) flow: u64,
-}
-
-fn array<const N: usize>(bytes: &[u8], at: usize) -> Option<[u8; N]> {
-    bytes.get(at..)?.first_chunk().copied()
 }
 
 fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
     array(bytes, at).map(u16::from_be_bytes)
 }
 
-/// Returns the ports behind a header, as one word; 0 where there are none.
-fn ports(protocol: u8, bytes: &[u8], at: usize) -> u64 {
-    let ports = array(bytes, at).filter(|_| WITH_PORTS.contains(&protocol));
-    ports.map_or(0, |ports| u32::from_le_bytes(ports).into())
-}
-
-/// Returns the flow of the packet in a tunnel's; `None` if it cannot be told.
-fn inside(protocol: u8, payload: &[u8]) -> Option<u64> {
-    let (kind, at) = match protocol {
-        IPIP => (IPV4, 0),
-        IPV6_IN_IP => (IPV6, 0),
-        GRE => {
-            let [flags, version, ..] = *payload.first_chunk::<4>()?;
-            // One with a source route, or of PPTP.
-            if flags & 0x40 != 0 || version & 7 != 0 {
-                return None;
-            }
-            let fields = (flags >> 7) + (flags >> 5 & 1) + (flags >> 4 & 1);
-            (u16_at(payload, 2)?, 4 + 4 * usize::from(fields))
-        }
-        _ => return None,
-    };
-    let packet = payload.get(at..)?;
-    match (kind, packet.first()?) {
-        // The ports do not follow a header with options.
-        (IPV4, 0x45) => Header::ipv4(0, packet, Hashed::L4),
-        (IPV6, 0x60..=0x6F) => Header::ipv6(0, packet, Hashed::L4),
-        _ => None,
-    }
-    .map(|header| header.flow)
-}
-
 impl Header {
     /// Reads a frame; `None` if it is cut short or is of another protocol.
-    pub(super) fn read(frame: &[u8], hashed: Hashed) -> Option<Self> {
+    pub(super) fn read(frame: &[u8], ecmp: Ecmp) -> Option<Self> {
         let mut at = ETHERNET;
         let mut protocol = u16_at(frame, ADDRESSES)?;
         for _ in 0..2 {
@@ -95,57 +53,31 @@ impl Header {
         }
         let packet = frame.get(at..)?;
         match protocol {
-            IPV4 => Self::ipv4(at as u8, packet, hashed),
-            IPV6 => Self::ipv6(at as u8, packet, hashed),
+            IPV4 => Self::ipv4(at as u8, packet, ecmp),
+            IPV6 => Self::ipv6(at as u8, packet, ecmp),
             _ => None,
         }
     }
 
-    fn ipv4(at: u8, packet: &[u8], hashed: Hashed) -> Option<Self> {
+    fn ipv4(at: u8, packet: &[u8], ecmp: Ecmp) -> Option<Self> {
         let header: [u8; 20] = array(packet, 0)?;
-        let [source, destination] = [12, 16].map(|at| array(&header, at).map(u32::from_le_bytes));
-        let (source, destination) = (source?, destination?);
-        let protocol = header[9];
-        let addresses = u64::from(source) << 32 | u64::from(destination);
-        // A fragment has no ports, so that all fragments go one way. The two highest bits say
-        // nothing of that.
-        let is_whole = u16_at(&header, 6)? << 2 == 0;
-        let flow =
-            if is_whole { mixed(addresses) ^ ports(protocol, packet, header.len()) } else { addresses };
-        let flow = flow.wrapping_add(protocol.into());
-        let flow = match hashed {
-            Hashed::L3 => addresses,
-            Hashed::Inner if is_whole => inside(protocol, &packet[header.len()..]).unwrap_or(flow),
-            Hashed::L4 | Hashed::Inner => flow,
-        };
         Some(Self {
             at,
-            destination: Destination::V4(u32::from_be(destination)),
+            destination: Destination::V4(u32::from_be_bytes(array(&header, 16)?)),
             length: u16_at(&header, 2)?.into(),
             life: header[8],
-            flow,
+            flow: flow(packet, true, ecmp),
         })
     }
 
-    fn ipv6(at: u8, packet: &[u8], hashed: Hashed) -> Option<Self> {
+    fn ipv6(at: u8, packet: &[u8], ecmp: Ecmp) -> Option<Self> {
         let header: [u8; 40] = array(packet, 0)?;
-        let word = |at: usize| array(&header, at).map(u64::from_le_bytes);
-        let (s0, s1, d0, d1) = (word(8)?, word(16)?, word(24)?, word(32)?);
-        let protocol = header[6];
-        let addresses = mixed(s0 ^ mixed(s1)) ^ mixed(d0.wrapping_add(mixed(d1.wrapping_add(1))));
-        let ports = ports(protocol, packet, header.len()) << 8;
-        let flow = addresses.wrapping_add(ports | u64::from(protocol));
-        let flow = match hashed {
-            Hashed::L3 => addresses,
-            Hashed::L4 => flow,
-            Hashed::Inner => inside(protocol, &packet[header.len()..]).unwrap_or(flow),
-        };
         Some(Self {
             at,
             destination: Destination::V6(u128::from_be_bytes(array(&header, 24)?)),
             length: usize::from(u16_at(&header, 4)?) + header.len(),
             life: header[7],
-            flow,
+            flow: flow(packet, false, ecmp),
         })
     }
 
@@ -234,7 +166,7 @@ mod tests {
         for ttl in 2..=255 {
             for (vlans, vlan) in [(&[][..], None), (&[5], None), (&[5, 6], Some(9)), (&[], Some(0x0FFF))] {
                 let came = frame(vlans, ttl);
-                let header = Header::read(&came, Hashed::L4).unwrap();
+                let header = Header::read(&came, Ecmp::default()).unwrap();
                 assert_eq!((header.destination, header.length), (Destination::V4(0x0A01_0203), 28));
                 let to = Neighbour { vlan, ..PLAIN };
                 let growth = header.growth(&to);
@@ -244,7 +176,7 @@ mod tests {
                 let left = &mut left[(8 - growth) as usize..];
                 header.write(left, &to);
                 assert_eq!(left[..12], [[4; 6], [2; 6]].concat());
-                let again = Header::read(left, Hashed::L4).unwrap();
+                let again = Header::read(left, Ecmp::default()).unwrap();
                 assert_eq!((again.life, again.flow), (ttl - 1, header.flow));
                 assert_eq!(again.at, if vlan.is_some() { 18 } else { 14 });
                 assert_eq!(sum(&left[again.at.into()..][..20]), 0xFFFF, "TTL {ttl}");
@@ -257,11 +189,11 @@ mod tests {
         for vlans in [&[][..], &[1], &[1, 2]] {
             let whole = frame(vlans, 64);
             for length in 0..whole.len() {
-                if let Some(header) = Header::read(&whole[..length], Hashed::Inner) {
+                if let Some(header) = Header::read(&whole[..length], Ecmp::default()) {
                     header.write(&mut whole[..length].to_vec(), &PLAIN);
                 }
             }
         }
-        assert_eq!(Header::read(&[0xFF; 64], Hashed::L4), None);
+        assert_eq!(Header::read(&[0xFF; 64], Ecmp::default()), None);
     }
 }

@@ -26,6 +26,7 @@
 //! One forwarding thread; frames of 1,784 bytes; 255 interfaces that packets come in by; next hops
 //! from 65,536 on are not counted.
 
+mod flow;
 mod forwarder;
 mod hand_up;
 mod header;
@@ -213,7 +214,7 @@ impl AfXdp {
             readers: readers.collect(),
             shared: Arc::clone(&self.shared),
             hand_up: HandUp::start(Arc::clone(&self.programs))?,
-            hashed: self.options.ecmp.hash,
+            ecmp: self.options.ecmp,
         };
         let thread = thread::Builder::new().name("forward".into()).spawn(move || forwarder.run());
         self.forwarder = Some(thread.map_err(|error| Error::io("start a thread", error))?);

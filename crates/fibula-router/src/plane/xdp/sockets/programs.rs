@@ -7,8 +7,8 @@ use super::super::interfaces::Interface;
 use super::super::own;
 use super::ports::LONGEST;
 use crate::Error;
+use crate::plane::Rules;
 use crate::plane::xdp::Mode;
-use crate::plane::{ReversePath, Rules};
 use aya::maps::{Array, HashMap, Map, MapData, XskMap};
 use aya::programs::{TestRun, TestRunAttrs, TestRunOptions, Xdp, XdpMode};
 use aya::{Ebpf, EbpfLoader};
@@ -149,7 +149,7 @@ impl Programs {
     /// Returns the words of an interface: the program reads the table's id itself. It does not look
     /// at sources, so where the kernel does, it has all packets.
     pub(super) fn words(interface: &Interface, first: u32, rules: Rules) -> [u32; INTERFACE_WORDS] {
-        let ipv4 = rules.ipv4 && rules.reverse_path == ReversePath::Off;
+        let ipv4 = rules.ipv4 && !rules.checks_sources();
         let [table, port, address, _] = interface.words(interface.table, Rules { ipv4, ..rules });
         [table, port, address, first]
     }
