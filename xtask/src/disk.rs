@@ -1,5 +1,5 @@
-//! Whether what the tests build fits on the disk. A linker that finds none left dies of a signal, and
-//! names no reason.
+//! Whether what the tests build fits on the disk. A linker that finds none left dies of a signal,
+//! and names no reason.
 
 use crate::run::{output, root};
 use anyhow::{Context, Result, bail};

@@ -285,7 +285,7 @@ fn crates(lines: &[Line]) -> String {
 fn programs(lines: &[Line]) -> String {
     let mut all: Vec<_> = of_kind(lines, "program").collect();
     all.sort_by(|one, other| other.cpu.total_cmp(&one.cpu));
-    let minutes: f64 = all.iter().map(|program| program.cpu / 60.0).sum();
+    let minutes = all.iter().fold(0.0, |sum, program| sum + program.cpu / 60.0);
     let mut table = format!(
         "| test program ({} run, {minutes:.1} min) | processors, s | wall clock, s |\n| --- | --- | --- |\n",
         all.len()

@@ -53,8 +53,8 @@ fn looks_one(value: &Value) -> bool {
 }
 
 /// What else FRR tells of a route and of a next hop, and changes nothing of where packets go.
-/// `trapped` is a route of which the hardware hands packets to the kernel, `vrf` the one that a next
-/// hop is in.
+/// `trapped` is a route of which the hardware hands packets to the kernel, `vrf` the one that a
+/// next hop is in.
 #[rustfmt::skip]
 pub(super) const IDLE: [&str; 47] = [
     "afi", "asPath", "backupAllPrimariesDown", "backupIndex", "communities", "destSelected", "directlyConnected",
