@@ -31,6 +31,8 @@ use rustix::io::Errno;
 use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
 
 /// The type of a BPF file system.
 const BPF_MAGIC: rustix::fs::FsWord = 0xcafe_4a11;
@@ -51,6 +53,20 @@ const REMOVALS: u32 = 10;
 
 /// The folder of all planes.
 const ROOT: &str = "/sys/fs/bpf/fibula";
+
+/// Locks a folder, after a few tries. A child that a process has forked holds its locks, also those
+/// that it has given up since, until the child runs a program.
+fn lock(folder: &File, operation: FlockOperation) -> Result<(), Errno> {
+    const TRIES: u32 = 20;
+    const BETWEEN: Duration = Duration::from_millis(10);
+    for _ in 1..TRIES {
+        match rustix::fs::flock(folder, operation) {
+            Err(Errno::AGAIN) => thread::sleep(BETWEEN),
+            result => return result,
+        }
+    }
+    rustix::fs::flock(folder, operation)
+}
 
 /// The folder of a plane.
 #[derive(Clone, Debug)]
@@ -150,7 +166,7 @@ impl Pins {
         }
         fs::create_dir_all(&self.folder).map_err(failed)?;
         let folder = File::open(&self.folder).map_err(failed)?;
-        match rustix::fs::flock(&folder, FlockOperation::NonBlockingLockExclusive) {
+        match lock(&folder, FlockOperation::NonBlockingLockExclusive) {
             Ok(()) => self.own().map(|()| folder),
             Err(Errno::AGAIN) => Err(Self::failed("lock", &self.folder, std::io::Error::other(HAS_IT))),
             Err(error) => Err(Self::failed("lock", &self.folder, error.into())),
@@ -188,7 +204,7 @@ impl Pins {
     /// Returns why a process could not have the plane now; `None` if it could.
     pub(super) fn conflict(&self) -> Result<Option<String>, Error> {
         let Ok(folder) = File::open(&self.folder) else { return Ok(None) };
-        match rustix::fs::flock(&folder, FlockOperation::NonBlockingLockShared) {
+        match lock(&folder, FlockOperation::NonBlockingLockShared) {
             Err(Errno::AGAIN) => Ok(Some(HAS_IT.into())),
             _ => self.of_another(),
         }
