@@ -299,8 +299,8 @@ INLINE int is_tag(__be16 protocol)
 #define TAGS_MAX 3
 
 /* Reads the tags of a frame. FORWARDED if they are priorities alone, or an interface has them,
- * by 802.1Q, which is then the one that the frame came in by. A tag of VLAN 0 is a priority, wherever it is:
- * the kernel takes it off. */
+ * by 802.1Q, which is then the one that the frame came in by. A tag of VLAN 0 is a priority,
+ * wherever it is: the kernel takes it off. */
 INLINE enum reason read_tags(struct xdp_md *ctx, struct interface *interface, struct packet *packet, const void *end)
 {
     struct vlan key = {.interface = ctx->ingress_ifindex};

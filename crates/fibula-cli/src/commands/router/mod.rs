@@ -134,7 +134,7 @@ pub(crate) struct Trace {
     filter: Vec<String>,
     #[command(flatten)]
     socket: Socket,
-    /// End after so many packets
+    /// End after this many packets
     #[arg(short = 'n', long, value_name = "N", default_value_t = 10)]
     count: u64,
     /// Only packets that come in by this interface
@@ -163,7 +163,7 @@ pub(crate) struct Capture {
     /// The file to write, of the format pcapng
     #[arg(short, long, value_name = "FILE")]
     write: PathBuf,
-    /// End after so many packets [default: until interrupted]
+    /// End after this many packets [default: until interrupted]
     #[arg(short = 'n', long, value_name = "N")]
     count: Option<u64>,
     /// Only packets that come in by this interface

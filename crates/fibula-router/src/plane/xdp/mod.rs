@@ -423,9 +423,7 @@ impl Xdp {
         self.are_stale = false;
         self.generations += 1;
         if let Some(mut old) = old {
-            if self.tracing.is_some() {
-                self.keep_told(&mut old);
-            }
+            self.keep_told(&mut old);
             if let Err(error) = self.filters.carry(old.map(OF_LINES)) {
                 // Packets meet the new generation. Only what lines counted is lost.
                 tracing::error!("{error}");

@@ -231,8 +231,11 @@ impl Xdp {
         self.tracing.as_ref().map_or(Ok(()), |tracing| new.want(tracing.words))
     }
 
-    /// Keeps what a generation told that packets do not meet any more.
+    /// Keeps what a generation told that packets do not meet any more, while somebody looks.
     pub(super) fn keep_told(&mut self, old: &mut Generation) {
+        if self.tracing.is_none() {
+            return;
+        }
         let began_ns = clock_began_ns();
         let kept = old.told().and_then(|told| Ok((told, old.lost_traces()?)));
         match kept {
