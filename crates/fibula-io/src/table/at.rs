@@ -2,10 +2,10 @@
 
 use super::builder::Builder;
 use super::mrt::Replay;
-use super::{Format, Loaded, ReadOptions, Setting, read};
-use crate::update::{self, Timed};
+use super::{Format, Loaded, ReadOptions, Setting, Tables, read};
+use crate::update;
 use crate::{Budget, Damage, Error, Kind, Note, Place, Source, mrt};
-use fibula::{Address, Change, Rib};
+use fibula::{Address, IpPrefix, NextHop, Prefix, Rib};
 use std::io::Read;
 use std::time::Duration;
 
@@ -54,15 +54,21 @@ pub fn read_at(
     };
     let mut stream = update::Stream::new(&options, Some(time));
     for source in updates {
-        let tables = &mut loaded.tables;
-        let mut changes = stream.read(source, &mut tables.next_hops)?;
+        let Tables { ipv4, ipv6, next_hops } = &mut loaded.tables;
+        let mut untimed = 0;
+        let changes = stream.read(source, next_hops, &mut |updates, at, prefix, next_hop| {
+            untimed += u64::from(at.is_none());
+            if at.is_none_or(|at| at <= time) {
+                match prefix {
+                    IpPrefix::V4(prefix) => apply(ipv4, prefix, next_hop, updates.unknown),
+                    IpPrefix::V6(prefix) => apply(ipv6, prefix, next_hop, updates.unknown),
+                }
+            }
+        })?;
         formats.push(match changes.format {
             update::Format::Mrt => Format::Mrt,
             update::Format::Text => Format::Updates,
         });
-        changes.settle(&tables.ipv4, &tables.ipv6);
-        let untimed =
-            apply(&mut tables.ipv4, &changes.ipv4, time) + apply(&mut tables.ipv6, &changes.ipv6, time);
         let what = format!("update without a time in {source}, taken as one from before");
         let note = Note { kind: Kind::Guessed, what: what.into(), count: untimed, first: Place::Line(1) };
         let notes = changes.report.notes.into_iter().chain((untimed > 0).then_some(note));
@@ -75,19 +81,13 @@ pub fn read_at(
     Ok(loaded)
 }
 
-/// Applies the changes up to a time. Returns the number of those without one.
-fn apply<A: Address>(rib: &mut Rib<A>, changes: &[Timed<A>], until: Duration) -> u64 {
-    let mut untimed = 0;
-    for Timed { time, change } in changes {
-        untimed += u64::from(time.is_none());
-        if time.is_none_or(|time| time <= until) {
-            match change {
-                Change::Announce(route) => rib.insert(route.prefix, route.next_hop),
-                Change::Withdraw(prefix) => rib.remove(*prefix),
-            };
-        }
+/// Applies a change. An announcement with the unknown next hop keeps the one that the route has.
+fn apply<A: Address>(rib: &mut Rib<A>, prefix: Prefix<A>, next_hop: Option<NextHop>, unknown: NextHop) {
+    match next_hop {
+        Some(next_hop) if next_hop == unknown && rib.get(prefix).is_some() => {}
+        Some(next_hop) => _ = rib.insert(prefix, next_hop),
+        None => _ = rib.remove(prefix),
     }
-    untimed
 }
 
 /// Returns whether a source is MRT, by its first bytes.

@@ -102,6 +102,9 @@ impl Updates {
     }
 }
 
+/// What takes each change as it is read: of the updates, at a time, a prefix and its next hop.
+pub(crate) type Each<'e> = dyn FnMut(&mut Updates, Option<Duration>, IpPrefix, Option<NextHop>) + 'e;
+
 fn change<A: Address>(prefix: Prefix<A>, next_hop: Option<NextHop>) -> Change<A> {
     match next_hop {
         Some(next_hop) => Change::Announce(Route { prefix, next_hop }),
@@ -152,7 +155,7 @@ fn read_alone(
     next_hops: &mut NextHops,
 ) -> Result<Updates, Error> {
     let mut stream = Stream::new(options, None);
-    let mut updates = stream.read_content(source, content, next_hops)?;
+    let mut updates = stream.read_content(source, content, next_hops, &mut Updates::push)?;
     stream.finish(source, &mut updates.damage)?;
     Ok(updates)
 }
@@ -174,9 +177,14 @@ impl<'o> Stream<'o> {
         Self { options, until, paths: None, numbers: HashMap::new(), end: 0 }
     }
 
-    /// Reads the next source, as [`read`].
-    pub(crate) fn read(&mut self, source: &Source, next_hops: &mut NextHops) -> Result<Updates, Error> {
-        self.read_content(source, source.open(self.options.progress.clone())?, next_hops)
+    /// Reads the next source, as [`read`], and gives each of its changes away: they take no memory.
+    pub(crate) fn read(
+        &mut self,
+        source: &Source,
+        next_hops: &mut NextHops,
+        each: &mut Each<'_>,
+    ) -> Result<Updates, Error> {
+        self.read_content(source, source.open(self.options.progress.clone())?, next_hops, each)
     }
 
     fn read_content(
@@ -184,6 +192,7 @@ impl<'o> Stream<'o> {
         source: &Source,
         content: Content,
         next_hops: &mut NextHops,
+        each: &mut Each<'_>,
     ) -> Result<Updates, Error> {
         let options = self.options;
         let read = |head: Vec<u8>, content: &mut Content| {
@@ -197,9 +206,10 @@ impl<'o> Stream<'o> {
             let mut updates = Updates { ipv4, ipv6, unknown, format, damage, report };
             let input = head.as_slice().chain(content);
             let result = match format {
-                Format::Mrt => self.mrt(input, next_hops, &mut updates),
+                Format::Mrt => self.mrt(input, next_hops, &mut updates, each),
                 Format::Text => {
-                    text::read(&mut Blocks::new(input, options.keep_going), options, next_hops, &mut updates)
+                    let mut blocks = Blocks::new(input, options.keep_going);
+                    text::read(&mut blocks, options, next_hops, &mut updates, each)
                 }
             };
             result.map(|()| updates).map_err(|damage| Error::at(source, &damage))
@@ -214,6 +224,7 @@ impl<'o> Stream<'o> {
         input: impl Read,
         next_hops: &mut NextHops,
         updates: &mut Updates,
+        each: &mut Each<'_>,
     ) -> Result<(), Damage> {
         let Self { options, until, numbers, end, .. } = self;
         let choice = PeerChoice::parse(options.peer.as_deref()).map_err(|what| Damage::byte(0, what))?;
@@ -247,7 +258,7 @@ impl<'o> Stream<'o> {
                         next_hop
                     }),
                 };
-                updates.push(Some(event.time), prefix, next_hop);
+                each(updates, Some(event.time), prefix, next_hop);
             }
         }
         let notes =

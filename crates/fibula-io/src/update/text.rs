@@ -1,6 +1,6 @@
 //! The project's own text: `A|W<TAB>prefix<TAB>next hop<TAB>Unix time`.
 
-use super::{ReadOptions, Timed, Updates, intern};
+use super::{Each, ReadOptions, Timed, Updates, intern};
 use crate::blocks::{Blocks, record};
 use crate::scan::{self, field, quoted, utf8};
 use crate::table::{read_value, without_comment};
@@ -23,6 +23,7 @@ pub(super) fn read(
     options: &ReadOptions,
     next_hops: &mut NextHops,
     updates: &mut Updates,
+    each: &mut Each<'_>,
 ) -> Result<(), Damage> {
     let mut numbers: HashMap<Box<[u8]>, NextHop> = HashMap::new();
     blocks.each_line(|number, content| {
@@ -39,7 +40,7 @@ pub(super) fn read(
                     Some(next_hop)
                 }
             };
-            updates.push(line.time, line.prefix, next_hop);
+            each(updates, line.time, line.prefix, next_hop);
             Ok(())
         };
         take().or_else(|what| record(&mut updates.damage, options.keep_going, Damage::line(number, what)))
