@@ -18,7 +18,7 @@ const FOLDER: &str = "crates/fibula-router/bpf";
 const LOOKUPS: &str = "../../fibula-image/kernels";
 
 /// The programs, without their endings.
-const PROGRAMS: [&str; 3] = ["router", "socket", "study"];
+const PROGRAMS: [&str; 2] = ["router", "study"];
 
 /// `cargo xtask bpf`, and `cargo xtask bpf --record`.
 pub(crate) fn from_arguments(arguments: &[String]) -> Result<()> {

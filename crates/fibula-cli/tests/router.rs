@@ -191,14 +191,26 @@ fn a_table_in_a_file_is_a_feed() {
 }
 
 #[test]
-fn an_engine_that_there_is_not_ends_the_router_before_it_touches_anything() {
-    let run = Command::new(env!("CARGO_BIN_EXE_fibula"))
-        .args(["router", "run", "--kernel", "--plane", "af-xdp", "-i", "lo", "--engine", "none-such"])
-        .output()
-        .unwrap();
-    let error = String::from_utf8(run.stderr).unwrap();
-    assert_eq!((run.status.code(), error.lines().count()), (Some(2), 1), "{error}");
-    assert!(error.starts_with("fibula: no engine \"none-such\""), "{error}");
+fn the_files_of_acls_are_read_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let (config, acl, socket) = (at("router.toml"), at("edge.acl"), at("router.sock"));
+    fs::write(&acl, "deny tcp from any to any port 22\n").unwrap();
+    fs::write(&config, format!("[acl]\nedge = {acl:?}")).unwrap();
+    let mut router = Router::start_with(&socket, &["--config", config.to_str().unwrap()]);
+    let reload = || ask(&socket, &["reload", "--format", "csv"]);
+    assert_eq!(text(reload()), "acl,lines\nedge,1\n");
+    fs::write(&acl, "deny tcp from any to any port 22\ndeny udp from any to any port 53\n").unwrap();
+    assert_eq!(text(reload()), "acl,lines\nedge,2\n");
+    fs::write(&acl, "deny all\n").unwrap();
+    let error = reload();
+    assert_eq!(error.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&error.stderr).contains("ACL edge, line 1: "));
+    // The signal that does the same ends nothing.
+    let kill = Command::new("kill").args(["-HUP", &router.0.id().to_string()]).status().unwrap();
+    assert!(kill.success());
+    text(ask(&socket, &["status"]));
+    assert!(router.0.try_wait().unwrap().is_none());
 }
 
 #[test]

@@ -74,6 +74,49 @@ fn text_follows_a_table_of_any_kind() {
     assert_eq!(routes(&loaded), [("10.2.0.0/16".into(), "203.0.113.1".into())].into());
 }
 
+/// A message of BMP with an UPDATE of a peer at a time: 10.N.0.0/16 is withdrawn or announced.
+fn monitoring(seconds: u32, prefix: u8, is_announced: bool) -> Vec<u8> {
+    let prefix = [16, 10, prefix];
+    // ORIGIN, AS_PATH of 64501, NEXT_HOP.
+    let attributes: &[u8] = &[0x40, 1, 1, 0, 0x40, 2, 6, 2, 1, 0, 0, 0xFB, 0xF5, 0x40, 3, 4, 203, 0, 113, 1];
+    let body = if is_announced {
+        [&[0, 0, 0, attributes.len() as u8], attributes, &prefix].concat()
+    } else {
+        [&[0, 3], &prefix[..], &[0, 0]].concat()
+    };
+    let peer = [&[0; 22][..], &[192, 0, 2, 1, 0, 0, 0xFB, 0xF5, 0, 0, 0, 1], &seconds.to_be_bytes(), &[0; 4]];
+    let update = [&[0xFF; 16][..], &[0, body.len() as u8 + 19, 2], &body].concat();
+    let length = (6 + 42 + update.len() as u32).to_be_bytes();
+    [&[3][..], &length, &[0], &peer.concat(), &update].concat()
+}
+
+#[test]
+fn a_recording_of_bmp_is_read_up_to_the_time_however_it_is_cut() {
+    let told = [(1_000, 1, true), (1_010, 2, true), (1_020, 1, false), (1_030, 3, true)];
+    let all = told.map(|(seconds, prefix, is_announced)| monitoring(seconds, prefix, is_announced)).concat();
+    let prefixes = |parts: &[&[u8]], seconds| {
+        let loaded = at(parts[0], &parts[1..], seconds, &ReadOptions::default())?;
+        Ok::<Vec<String>, String>(routes(&loaded).into_keys().collect())
+    };
+    for cut in [0, 1, 50, 100, all.len() / 2, all.len() - 10] {
+        let (first, second) = all.split_at(all.len() - cut);
+        let parts = [first, second];
+        assert_eq!(prefixes(&parts, 1_009).unwrap(), ["10.1.0.0/16"], "{cut}");
+        assert_eq!(prefixes(&parts, 1_019).unwrap(), ["10.1.0.0/16", "10.2.0.0/16"], "{cut}");
+        assert_eq!(prefixes(&parts, 1_020).unwrap(), ["10.2.0.0/16"], "{cut}");
+        assert_eq!(prefixes(&parts, 9_999).unwrap(), ["10.2.0.0/16", "10.3.0.0/16"], "{cut}");
+        let error = prefixes(&parts, 999).unwrap_err();
+        assert!(
+            error.ends_with("the messages begin at 1000, after the time 999 that is asked for"),
+            "{error}"
+        );
+    }
+    // A time that the router does not know.
+    let untimed = [monitoring(0, 1, true), monitoring(1_000, 2, true)].concat();
+    let loaded = at(&untimed, &[], 999, &ReadOptions::default()).unwrap();
+    assert_eq!((routes(&loaded).len(), loaded.report.notes[0].count), (1, 1));
+}
+
 #[test]
 fn what_is_wrong_is_said() {
     let dump = [peer_index(1), rib([10, 1], &[(0, &[64_501])])].concat();

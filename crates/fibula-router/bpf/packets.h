@@ -52,7 +52,7 @@ struct interface {
     __u8 port; /* of its counters; 0 if packets of this interface are not forwarded */
     __u8 rules;
     __u8 address[ETH_ALEN];
-    __u32 routed; /* its index, as routes name it; where frames go to sockets, that of its first socket */
+    __u32 routed; /* its index, as routes name it */
 };
 
 #define ACL_SHIFT 24

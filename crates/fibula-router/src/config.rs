@@ -9,10 +9,9 @@ use crate::acl::Acl;
 use crate::control::{Limits, Settings};
 use crate::feed::{Feed, fpm, zebra};
 use crate::plane::ReversePath;
-use crate::plane::xdp::{self, Ecmp, Tunnel, sockets};
+use crate::plane::xdp::{self, Ecmp, Tunnel};
 use crate::routes::MAIN;
 use fibula::ErrorKind;
-use fibula::engine::BEST;
 use nix::unistd::{Group, User, geteuid};
 use serde::Deserialize;
 use std::borrow::Cow;
@@ -49,8 +48,6 @@ pub struct Config {
     pub interfaces: Vec<Incoming>,
     /// How the program runs on them.
     pub mode: Mode,
-    /// The engine of the plane in user space; the best one if left out.
-    pub engine: String,
     /// Whether packets that a rule of the kernel (`ip rule`) may concern are left to the kernel.
     pub obey_rules: bool,
     /// How much feeds may tell.
@@ -119,7 +116,6 @@ impl Default for Config {
             name: "main".into(),
             interfaces: Vec::new(),
             mode: Mode::default(),
-            engine: BEST.into(),
             limits: Limits::default(),
             acl: BTreeMap::new(),
             sampling: Sampling::default(),
@@ -139,8 +135,6 @@ pub enum PlaneKind {
     /// An XDP program on each interface.
     #[default]
     Xdp,
-    /// A thread of this process, with AF_XDP sockets and any engine.
-    AfXdp,
     /// Nothing does: the tables are kept in memory, to be looked at.
     Memory,
 }
@@ -230,7 +224,7 @@ pub struct Kernel {
     pub protocols: Vec<u8>,
 }
 
-/// Samples of packets, in the plane in the kernel.
+/// Samples of packets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Sampling {
@@ -288,30 +282,30 @@ impl Config {
         group.map(|group| Some(group.gid.as_raw())).ok_or_else(none)
     }
 
+    /// Reads the files of the ACLs, in the order of their names.
+    ///
+    /// # Errors
+    /// If one cannot be read, or has a line that is none. The error names it.
+    pub fn acls(&self) -> Result<Vec<Acl>, Error> {
+        let read = |(name, path): (&String, &PathBuf)| {
+            let what = || format!("ACL {name}: {}", path.display());
+            let text = fs::read_to_string(path).map_err(|error| Error::io(what(), error))?;
+            Ok(Acl::parse(name, &text)?)
+        };
+        self.acl.iter().map(read).collect()
+    }
+
     /// Returns what the XDP plane is made from. Reads the files of the ACLs.
     ///
     /// # Errors
     /// If one cannot be read, an interface names one that there is not, or something is asked for
     /// that this plane does not have.
     pub fn xdp(&self) -> Result<xdp::Options, Error> {
-        if self.engine != BEST {
-            return Err(usage("the plane `xdp` takes no `engine`: leave it out, or choose `af-xdp`"));
-        }
         let Sampling { rate, sflow, ipfix, .. } = self.sampling;
         if (rate > 0) != (sflow.is_some() || ipfix.is_some()) {
             return Err(usage("`sampling` needs `rate` and a collector, `sflow` or `ipfix`"));
         }
-        self.common()
-    }
-
-    /// Returns what both planes are made from.
-    fn common(&self) -> Result<xdp::Options, Error> {
-        let read = |(name, path): (&String, &PathBuf)| {
-            let what = || format!("ACL {name}: {}", path.display());
-            let text = fs::read_to_string(path).map_err(|error| Error::io(what(), error))?;
-            Ok(Acl::parse(name, &text)?)
-        };
-        let acls = self.acl.iter().map(read).collect::<Result<_, Error>>()?;
+        let acls = self.acls()?;
         let mode = match self.mode {
             Mode::Native => xdp::Mode::Native,
             Mode::Generic => xdp::Mode::Generic,
@@ -335,23 +329,6 @@ impl Config {
         };
         let acl = acl.as_ref().map(find).transpose()?;
         Ok(xdp::Attachment { table, tags: vlan, urpf, acl, ..xdp::Attachment::of(name.as_str()) })
-    }
-
-    /// Returns what the plane in user space is made from.
-    ///
-    /// # Errors
-    /// As [`xdp`](Self::xdp).
-    pub fn sockets(&self) -> Result<sockets::Options, Error> {
-        if self.sampling != Sampling::default() {
-            return Err(usage("the plane `af-xdp` takes no samples: leave out `sampling`"));
-        }
-        if !self.tunnels.is_empty() {
-            return Err(usage("the plane `af-xdp` has no tunnels: leave out `tunnels`"));
-        }
-        let xdp::Options { interfaces, mode, ecmp, .. } = self.common()?;
-        let options = sockets::Options { interfaces, mode, engine: self.engine.clone(), ecmp };
-        options.check()?;
-        Ok(options)
     }
 
     /// Returns the settings of the control.
@@ -409,11 +386,7 @@ mod tests {
         assert_eq!(config.xdp().unwrap().ecmp, ecmp);
         assert_eq!((config.xdp().unwrap().sample_rate, config.sampling.sflow.unwrap().port()), (1000, 6343));
         assert_eq!((interfaces[3].urpf, &interfaces[2].tags[..]), (ReversePath::Strict, &[10, 20][..]));
-        let sockets = Config::parse("plane = 'af-xdp'\nengine = 'poptrie'").unwrap();
-        assert_eq!(
-            (sockets.plane, sockets.sockets().unwrap().engine.as_str()),
-            (PlaneKind::AfXdp, "poptrie")
-        );
+        assert_eq!(Config::parse("plane = 'memory'").unwrap().plane, PlaneKind::Memory);
         let off = Config::parse("fpm.enabled = false").unwrap();
         assert_eq!(off.settings().feeds, [Feed::Kernel]);
     }
@@ -437,29 +410,15 @@ mod tests {
     }
 
     #[test]
-    fn what_a_plane_does_not_have_is_refused() {
+    fn samples_are_told_to_somebody() {
         let refused = |text: &str| {
-            let config = Config::parse(text).unwrap();
-            let made = [config.xdp().map(drop), config.sockets().map(drop)];
-            made.map(|made| made.err().map(|error| error.to_string()))
+            let made = Config::parse(&format!("[sampling]\n{text}")).unwrap().xdp();
+            made.err().map(|error| error.to_string())
         };
-        let of_sockets = |what: &str| [None, Some(format!("interface a: the plane `af-xdp` has no {what}"))];
-        assert_eq!(refused("interfaces = ['a']\n[ecmp]\nseed = 1"), [None, None]);
-        assert_eq!(refused("interfaces = [{ name = 'a', vlan = [7] }]"), of_sockets("VLANs"));
-        assert_eq!(refused("interfaces = [{ name = 'a', urpf = 'loose' }]"), of_sockets("`urpf`"));
-        let acl = "interfaces = [{ name = 'a', acl = 'in' }]\nacl.in = '/dev/null'";
-        assert_eq!(refused(acl), of_sockets("ACLs"));
-        let samples = Some("the plane `af-xdp` takes no samples: leave out `sampling`".to_owned());
-        let rate = "[sampling]\nrate = 1\n";
-        assert_eq!(refused(&format!("{rate}ipfix = '192.0.2.9:4739'")), [None, samples.clone()]);
         let half = Some("`sampling` needs `rate` and a collector, `sflow` or `ipfix`".to_owned());
-        assert_eq!(refused(rate), [half.clone(), samples.clone()]);
-        assert_eq!(refused("[sampling]\nsflow = '192.0.2.9:6343'"), [half, samples]);
-        let tunnels = Some("the plane `af-xdp` has no tunnels: leave out `tunnels`".to_owned());
-        let ends = "tunnels = [{ local = '192.0.2.1', remote = '192.0.2.9' }]";
-        assert_eq!(refused(ends), [None, tunnels]);
-        let [engine, none] = refused("engine = 'poptrie'");
-        assert!(engine.unwrap().starts_with("the plane `xdp` takes no `engine`") && none.is_none());
+        assert_eq!(refused("rate = 1"), half);
+        assert_eq!(refused("sflow = '192.0.2.9:6343'"), half);
+        assert_eq!(refused("rate = 1\nipfix = '192.0.2.9:4739'"), None);
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! A router for Linux: a routing daemon decides, and fibula's tables forward.
 //!
 //! ```text
-//!  zebra ──FPM──▶ feeds ──events──▶ control ──▶ Plane ──▶ an XDP program, a thread with AF_XDP
-//!                                      │                  sockets, or a plane in memory
+//!  zebra ──FPM──▶ feeds ──events──▶ control ──▶ Plane ──▶ an XDP program, or memory
+//!                                      │
 //!  kernel ─rtnetlink─▶                 │
 //!                                      └── one `Rib` for each table id and family
 //! ```

@@ -1,5 +1,5 @@
-//! What the kernel does with a packet, each plane does: every packet of a list is sent through a
-//! router whose kernel forwards, and through the same router with a plane.
+//! What the kernel does with a packet, the plane does: every packet of a list is sent through a
+//! router whose kernel forwards, and through the same router with the plane.
 //!
 //! ```text
 //!     client               router               server
@@ -27,8 +27,7 @@ use common::checksum;
 use common::lab::{Lab, open};
 use fibula_router::control::{Control, Settings, run};
 use fibula_router::feed::{Feed, Queue, kernel};
-use fibula_router::plane::xdp::sockets::{AfXdp, Options};
-use fibula_router::plane::xdp::{self, Attachment, Ecmp, Mode, Tunnel, Xdp};
+use fibula_router::plane::xdp::{self, Attachment, Mode, Tunnel, Xdp};
 use fibula_router::plane::{Counter, Plane};
 use nix::sys::socket::{LinkAddr, MsgFlags, recvfrom, send};
 use std::collections::BTreeMap;
@@ -218,12 +217,6 @@ fn counted_with_plane<P: Plane + Send + 'static, T>(
     (found, control.plane().counters().unwrap())
 }
 
-/// Opens the plane in user space.
-fn sockets(ecmp: Ecmp) -> AfXdp {
-    let interfaces = ["r0", "r1", "r2"].map(Attachment::of).into();
-    AfXdp::open(Options { interfaces, mode: Mode::Native, engine: "best".into(), ecmp }).unwrap()
-}
-
 /// Returns the packets that end otherwise, with what arrived in both cases.
 fn differences(what: &str, kernel: &Arrived, plane: &Arrived) -> Vec<String> {
     let compared = |name: &String, list: &[String]| {
@@ -238,7 +231,7 @@ fn differences(what: &str, kernel: &Arrived, plane: &Arrived) -> Vec<String> {
 }
 
 #[test]
-fn each_plane_does_what_the_kernel_does() {
+fn the_plane_does_what_the_kernel_does() {
     let Some(lab) = lab("conform") else { return };
     let packets = packets::packets();
     let outcome = || outcome(&lab, &packets);
@@ -260,26 +253,22 @@ fn each_plane_does_what_the_kernel_does() {
     lab.inside("r", || lab.detach());
     wrong.extend(differences("native with rp_filter", &strict, &plane));
     lab.set("r", "net.ipv4.conf.r0.rp_filter=0");
-    let sockets = with_plane(&lab, || sockets(Ecmp::default()), outcome);
-    wrong.extend(differences("AF_XDP", &kernel, &sockets));
     assert!(wrong.is_empty(), "{} differ:\n{}", wrong.len(), wrong.join("\n"));
 }
 
 #[test]
-fn what_the_kernel_is_told_each_plane_heeds() {
+fn what_the_kernel_is_told_the_plane_heeds() {
     let Some(lab) = lab("told") else { return };
     let packets = packets::packets();
     let outcome = || outcome(&lab, &packets);
     let native = || lab.open(Mode::Native);
     let mut wrong = Vec::new();
-    // Returns what the kernel does, after both planes did the same.
+    // Returns what the kernel does, after the plane did the same.
     let mut compare = |what: &str| {
         let kernel = outcome();
         let plane = with_plane(&lab, native, outcome);
         lab.inside("r", || lab.detach());
-        wrong.extend(differences(&format!("native, {what}"), &kernel, &plane));
-        let sockets = counted_with_plane(&lab, || sockets(Ecmp::default()), outcome).0;
-        wrong.extend(differences(&format!("AF_XDP, {what}"), &kernel, &sockets));
+        wrong.extend(differences(what, &kernel, &plane));
         kernel
     };
     let long = "IPv6 to 2001:db8:64::9: 1452 bytes";

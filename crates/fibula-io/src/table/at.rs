@@ -2,11 +2,11 @@
 
 use super::builder::Builder;
 use super::mrt::Replay;
-use super::{Format, Loaded, ReadOptions, Setting, Tables, read};
+use super::{Format, Loaded, ReadOptions, Setting, Tables, bmp, read};
 use crate::update;
-use crate::{Budget, Damage, Error, Kind, Note, Place, Source, mrt};
+use crate::{Budget, Content, Damage, Error, Kind, Note, Place, Progress, Source, mrt};
 use fibula::{Address, IpPrefix, NextHop, Prefix, Rib};
-use std::io::Read;
+use std::io::{self, Read};
 use std::time::Duration;
 
 /// Reads a table and the updates after it, in order, up to a time since 1970-01-01 UTC.
@@ -15,7 +15,8 @@ use std::time::Duration;
 /// best path that was left at that time, or that of [`ReadOptions::peer`]; updates from before the
 /// record of their prefix in the dump are left out. Otherwise each update changes the table as it
 /// is: where two peers have announced a prefix, the withdrawal of one leaves the path of the other.
-/// How updates are cut into files does not matter. An update of text without a
+/// A table of BMP is a recording, and what follows it are more parts of that: it is read up to the
+/// time. How updates are cut into files does not matter. An update of text without a
 /// time is taken as one from before the time, and counted as a guess.
 ///
 /// # Errors
@@ -27,9 +28,12 @@ pub fn read_at(
     time: Duration,
     options: &ReadOptions,
 ) -> Result<Loaded, Error> {
+    if bmp::looks_like(&head(table)?) {
+        return recorded(table, updates, time, options);
+    }
     let mut are_mrt = true;
     for source in std::iter::once(table).chain(updates) {
-        are_mrt &= is_mrt(source)?;
+        are_mrt &= mrt::looks_like(&head(source)?);
     }
     let refused = |formats: &[Format]| match options.refusal(formats) {
         Some(what) => Err(Error::of(table, what)),
@@ -90,8 +94,8 @@ fn apply<A: Address>(rib: &mut Rib<A>, prefix: Prefix<A>, next_hop: Option<NextH
     }
 }
 
-/// Returns whether a source is MRT, by its first bytes.
-fn is_mrt(source: &Source) -> Result<bool, Error> {
+/// Returns the first bytes of a source.
+fn head(source: &Source) -> Result<Vec<u8>, Error> {
     const HEAD_BYTES: u64 = 4 << 10;
     if *source == Source::StandardInput {
         return Err(Error::of(source, "is read once, expected files"));
@@ -99,7 +103,7 @@ fn is_mrt(source: &Source) -> Result<bool, Error> {
     let mut head = Vec::new();
     // Where the head cannot be read, reading the whole says so.
     let _ = source.open(None)?.take(HEAD_BYTES).read_to_end(&mut head);
-    Ok(mrt::looks_like(&head))
+    Ok(head)
 }
 
 fn replayed(
@@ -108,8 +112,7 @@ fn replayed(
     time: Duration,
     options: &ReadOptions,
 ) -> Result<Loaded, Error> {
-    let budget = options.budget.map_or_else(Budget::of_environment, Ok);
-    let mut builder = Builder::new(options, budget.map_err(|what| Error::of(table, what))?);
+    let mut builder = builder(table, options)?;
     let mut replay = Replay::new(options, Some(time)).map_err(|damage| Error::at(table, &damage))?;
     for source in std::iter::once(table).chain(updates) {
         let known = builder.damage.len();
@@ -126,8 +129,62 @@ fn replayed(
         }
     }
     replay.finish(&mut builder).map_err(|damage| Error::at(table, &damage))?;
+    loaded(Format::Mrt, builder, table)
+}
+
+/// The parts of a recording, one after the other. A message may begin in one and end in the next.
+struct Parts<'p> {
+    rest: Box<dyn Iterator<Item = &'p Source> + 'p>,
+    content: Option<Content>,
+    progress: Option<Progress>,
+}
+
+impl Read for Parts<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        loop {
+            let Some(content) = &mut self.content else {
+                let Some(source) = self.rest.next() else { return Ok(0) };
+                self.content = Some(source.open(self.progress.clone()).map_err(io::Error::other)?);
+                continue;
+            };
+            match content.read(buffer)? {
+                0 if buffer.is_empty() => return Ok(0),
+                0 => match content.damage() {
+                    Some(cut) => return Err(io::Error::other(cut.to_string())),
+                    None => self.content = None,
+                },
+                count => return Ok(count),
+            }
+        }
+    }
+}
+
+/// Reads a recording of BMP up to a time. Bytes are counted over all of its parts.
+fn recorded(
+    table: &Source,
+    updates: &[Source],
+    time: Duration,
+    options: &ReadOptions,
+) -> Result<Loaded, Error> {
+    if let Some(what) = options.refusal(&[Format::Bmp]) {
+        return Err(Error::of(table, what));
+    }
+    let mut builder = builder(table, options)?;
+    let rest = Box::new(std::iter::once(table).chain(updates));
+    let mut parts = Parts { rest, content: None, progress: options.progress.clone() };
+    bmp::read_until(Some(time), &mut parts, options, &mut builder)
+        .map_err(|damage| Error::at(table, &damage))?;
+    loaded(Format::Bmp, builder, table)
+}
+
+fn builder(table: &Source, options: &ReadOptions) -> Result<Builder, Error> {
+    let budget = options.budget.map_or_else(Budget::of_environment, Ok);
+    Ok(Builder::new(options, budget.map_err(|what| Error::of(table, what))?))
+}
+
+fn loaded(format: Format, builder: Builder, table: &Source) -> Result<Loaded, Error> {
     let (tables, damage, report) = builder.finish().map_err(|what| Error::of(table, what))?;
-    Ok(Loaded { tables, format: Format::Mrt, damage, report })
+    Ok(Loaded { tables, format, damage, report })
 }
 
 /// Names the source of damage, where the table is another.

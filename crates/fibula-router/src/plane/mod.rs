@@ -16,6 +16,7 @@ pub mod xdp;
 
 pub use traces::{AclTrace, Outcome, Trace, Wanted};
 
+use crate::acl::Acl;
 use fibula::{Delta, ErrorKind, NextHop, Rib};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
@@ -186,6 +187,16 @@ pub trait Plane {
     /// If the kernel fails.
     fn set_rules(&mut self, interface: u32, rules: Rules) -> Result<(), crate::Error> {
         let _ = (interface, rules);
+        Ok(())
+    }
+
+    /// Puts ACLs in the place of those of the same names, in the same order. A packet meets all
+    /// of the old or all of the new. What was counted of a line that stays goes on.
+    ///
+    /// # Errors
+    /// If there are other names, or the kernel fails. The old ones hold then.
+    fn set_acls(&mut self, acls: Vec<Acl>) -> Result<(), crate::Error> {
+        let _ = acls;
         Ok(())
     }
 

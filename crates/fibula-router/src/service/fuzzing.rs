@@ -1,6 +1,7 @@
 //! What a fuzzer calls: the bytes of a peer go to the servers of a router with a few routes.
 
 use super::{Shared, http, socket};
+use crate::config::Config;
 use crate::control::{Control, Settings, run};
 use crate::feed::{Feed, Session};
 use crate::message::{Event, Target};
@@ -51,7 +52,8 @@ static PAGE: LazyLock<Arc<http::Page>> = LazyLock::new(|| {
 #[must_use]
 pub fn socket(questions: &[u8]) -> Vec<u8> {
     let mut answers = Vec::new();
-    socket::answer_all(questions, &mut answers, &ROUTER).expect("a peer in memory has no errors");
+    socket::answer_all(questions, &mut answers, &Config::default(), &ROUTER)
+        .expect("a peer in memory has no errors");
     answers
 }
 

@@ -24,7 +24,7 @@ use crate::config::Config;
 use crate::control::{Control, run};
 use crate::feed::{Queue, bfd, kernel, table, zebra};
 use crate::plane::Plane;
-use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use std::sync::{Arc, mpsc};
 use std::thread;
@@ -33,7 +33,8 @@ use std::time::Instant;
 /// A queue of a router.
 type Shared<P> = Arc<Queue<Control<P>>>;
 
-/// Runs a router until SIGTERM or SIGINT. Returns its plane, which still forwards.
+/// Runs a router until SIGTERM or SIGINT. Returns its plane, which still forwards. SIGHUP has it
+/// read the files of the ACLs again.
 ///
 /// # Errors
 /// If an address is not free, the table cannot be read, or the kernel refuses a socket. Nothing was
@@ -41,7 +42,9 @@ type Shared<P> = Arc<Queue<Control<P>>>;
 pub fn serve<P: Plane + Send + 'static>(config: &Config, plane: P) -> Result<Control<P>, Error> {
     let mut control = Control::new(plane, config.settings());
     let queue: Shared<P> = Arc::new(Queue::with_room(config.limits.waiting()));
-    let socket = socket::Server::listen(&config.socket, config.socket_group()?, Arc::clone(&queue))?;
+    let config = Arc::new(config.clone());
+    let group = config.socket_group()?;
+    let socket = socket::Server::listen(&config.socket, group, Arc::clone(&config), Arc::clone(&queue))?;
     let (tls, token) = config.metrics.access()?;
     if let Some(address) = config.metrics.listen {
         metrics::serve(address, tls, token, Arc::clone(&queue))?;
@@ -57,8 +60,8 @@ pub fn serve<P: Plane + Send + 'static>(config: &Config, plane: P) -> Result<Con
         let server = zebra::Server::listen(&config.fpm.place(), options, Arc::clone(&queue))?;
         tracing::info!("FPM: listening at {}", server.address());
     }
-    if let Some(config) = &config.table {
-        table::tell(config, &queue)?;
+    if let Some(table) = &config.table {
+        table::tell(table, &queue)?;
     }
     if let Some(path) = &config.bfd {
         bfd::follow(path.clone(), Arc::clone(&queue))?;
@@ -68,13 +71,9 @@ pub fn serve<P: Plane + Send + 'static>(config: &Config, plane: P) -> Result<Con
     if config.sampling.rate > 0 {
         control.set_sampler(sampling::sampler(&config.sampling)?, Instant::now());
     }
-    let mut signals = Signals::new([SIGTERM, SIGINT]).map_err(|error| Error::io("signals", error))?;
-    let stop = Arc::clone(&queue);
-    thread::spawn(move || {
-        if signals.forever().next().is_some() {
-            stop.fill(|batch| batch.is_last = true);
-        }
-    });
+    let signals = Signals::new([SIGHUP, SIGTERM, SIGINT]).map_err(|error| Error::io("signals", error))?;
+    let told = Arc::clone(&queue);
+    thread::spawn(move || heed(signals, &config, &told));
     systemd::is_ready(&queue);
     let mut control = run(control, &queue);
     systemd::is_stopping();
@@ -83,6 +82,21 @@ pub fn serve<P: Plane + Send + 'static>(config: &Config, plane: P) -> Result<Con
     }
     drop(socket);
     Ok(control)
+}
+
+/// Does what signals say, until one ends the router.
+fn heed<P: Plane + 'static>(mut signals: Signals, config: &Config, queue: &Shared<P>) {
+    for signal in signals.forever() {
+        if signal != SIGHUP {
+            queue.fill(|batch| batch.is_last = true);
+            return;
+        }
+        if let Answer::Error(error) = socket::answer(Ask::Reload, config, queue) {
+            tracing::error!("the ACLs hold as they were: {error}");
+        } else {
+            tracing::info!("the ACLs were read again");
+        }
+    }
 }
 
 /// Has the control's thread do something, and waits for what it returns; `None` if it has ended.

@@ -2,6 +2,7 @@
 
 use super::{Shared, ask};
 use crate::Error;
+use crate::config::Config;
 use crate::control::{LookFor, LookupRow, RouteRow, Status, Traces};
 use crate::feed::zebra;
 use crate::plane::{Counter, Plane};
@@ -60,6 +61,8 @@ pub enum Ask {
     Trace(LookFor),
     /// Nobody looks for packets any more.
     Untrace,
+    /// The files of the ACLs have changed.
+    Reload,
 }
 
 /// The answer to a question.
@@ -79,6 +82,8 @@ pub enum Answer {
     Latencies(Vec<(u64, u64)>),
     /// What became of packets; of none before they are looked for, and after that.
     Traces(Traces),
+    /// The ACLs that hold from now on: the name of each, and the number of its lines.
+    Reloaded(Vec<(String, usize)>),
     /// The question has no answer.
     Error(String),
 }
@@ -95,6 +100,7 @@ impl Server {
     pub(super) fn listen<P: Plane + 'static>(
         path: &Path,
         group: Option<u32>,
+        config: Arc<Config>,
         queue: Shared<P>,
     ) -> Result<Self, Error> {
         let system = |error| Error::io(path.display().to_string(), error);
@@ -109,7 +115,7 @@ impl Server {
         }
         thread::Builder::new()
             .name("socket".into())
-            .spawn(move || serve(&listener, &queue))
+            .spawn(move || serve(&listener, &config, &queue))
             .map_err(system)?;
         Ok(Self { path: path.to_owned() })
     }
@@ -122,10 +128,10 @@ impl Drop for Server {
     }
 }
 
-fn serve<P: Plane + 'static>(listener: &UnixListener, queue: &Shared<P>) {
+fn serve<P: Plane + 'static>(listener: &UnixListener, config: &Arc<Config>, queue: &Shared<P>) {
     let mut connections = VecDeque::<Arc<UnixStream>>::new();
     for stream in listener.incoming() {
-        let queue = Shared::clone(queue);
+        let (config, queue) = (Arc::clone(config), Shared::clone(queue));
         match stream.map(Arc::new) {
             Ok(stream) => {
                 // Those that have ended are held by nobody else.
@@ -140,7 +146,7 @@ fn serve<P: Plane + 'static>(listener: &UnixListener, queue: &Shared<P>) {
                     let timed = stream
                         .set_read_timeout(Some(PATIENCE))
                         .and_then(|()| stream.set_write_timeout(Some(PATIENCE)));
-                    if let Err(error) = timed.and_then(|()| answer_all(&*stream, &*stream, &queue)) {
+                    if let Err(error) = timed.and_then(|()| answer_all(&*stream, &*stream, &config, &queue)) {
                         tracing::debug!("socket: {error}");
                     }
                 });
@@ -157,6 +163,7 @@ fn serve<P: Plane + 'static>(listener: &UnixListener, queue: &Shared<P>) {
 pub(super) fn answer_all<P: Plane + 'static>(
     input: impl Read,
     mut output: impl Write,
+    config: &Config,
     queue: &Shared<P>,
 ) -> io::Result<()> {
     let mut reader = BufReader::new(input);
@@ -167,7 +174,7 @@ pub(super) fn answer_all<P: Plane + 'static>(
             return Ok(());
         }
         let answer = match serde_json::from_slice(&line) {
-            Ok(question) => answer(question, queue),
+            Ok(question) => answer(question, config, queue),
             Err(error) => Answer::Error(format!("the question: {error}")),
         };
         let mut line = serde_json::to_vec(&answer)?;
@@ -176,7 +183,7 @@ pub(super) fn answer_all<P: Plane + 'static>(
     }
 }
 
-fn answer<P: Plane + 'static>(question: Ask, queue: &Shared<P>) -> Answer {
+pub(super) fn answer<P: Plane + 'static>(question: Ask, config: &Config, queue: &Shared<P>) -> Answer {
     let answer = match question {
         Ask::Status => ask(queue, |control| Answer::Status(Box::new(control.status()))),
         Ask::Routes { table, ipv6, after } => {
@@ -206,6 +213,19 @@ fn answer<P: Plane + 'static>(question: Ask, queue: &Shared<P>) -> Answer {
             Ok(()) => Answer::Traces(Traces::default()),
             Err(error) => Answer::Error(error.to_string()),
         }),
+        Ask::Reload => {
+            let acls = match config.acls() {
+                Ok(acls) => acls,
+                Err(error) => return Answer::Error(error.to_string()),
+            };
+            ask(queue, move |control| {
+                let rows = acls.iter().map(|acl| (acl.name.clone(), acl.lines.len())).collect();
+                match control.plane_mut().set_acls(acls) {
+                    Ok(()) => Answer::Reloaded(rows),
+                    Err(error) => Answer::Error(error.to_string()),
+                }
+            })
+        }
     };
     answer.unwrap_or_else(|| Answer::Error("the router ends".into()))
 }
@@ -273,7 +293,7 @@ mod tests {
         let folder = std::env::temp_dir().join(format!("fibula-socket-{}", std::process::id()));
         let path = folder.join("router.sock");
         for (group, member) in [(Some(4711), true), (None, false)] {
-            let server = Server::listen::<Memory>(&path, group, Shared::default()).unwrap();
+            let server = Server::listen::<Memory>(&path, group, Arc::default(), Shared::default()).unwrap();
             fs::set_permissions(&folder, fs::Permissions::from_mode(0o755)).unwrap();
             assert!(connects(&path, 0, 0, &[]));
             assert_eq!(connects(&path, 4001, 4711, &[]), member);

@@ -130,17 +130,22 @@ fn the_program_finds_the_line_that_a_plain_list_finds() {
     assert_eq!(counts.iter().map(|(_, of)| of.of(Reason::Denied).packets).sum::<u64>(), denied);
 }
 
+/// Returns how many packets a line of an ACL matched.
+fn counted(plane: &Xdp, label: &str) -> u64 {
+    let counters = plane.counters().unwrap();
+    counters.into_iter().find(|it| it.label.as_deref() == Some(label)).map_or(0, |it| it.packets)
+}
+
+fn acl(name: &str, text: &str) -> Acl {
+    Acl::parse(name, text).unwrap()
+}
+
 #[test]
 fn what_lines_counted_goes_on_in_a_new_generation() {
     if !can_load_programs() {
         return;
     }
-    let acl = |name: &str, text: &str| Acl::parse(name, text).unwrap();
     let mut plane = with_acls(vec![acl("a", ""), acl("b", "deny udp from any to any port 53")]);
-    let counted = |plane: &Xdp, label: &str| {
-        let counters = plane.counters().unwrap();
-        counters.into_iter().find(|it| it.label.as_deref() == Some(label)).map_or(0, |it| it.packets)
-    };
     let mut others = IN_10.frame(0);
     tag(&mut others, &[8]);
     for round in [1, 2] {
@@ -150,4 +155,28 @@ fn what_lines_counted_goes_on_in_a_new_generation() {
         // An adjacency that there is no room for.
         plane.set_adjacency(AdjacencyId(2000 * round as u32), adjacency(1)).unwrap();
     }
+}
+
+#[test]
+fn lists_take_the_place_of_others_and_lines_that_stay_count_on() {
+    if !can_load_programs() {
+        return;
+    }
+    let dns = "deny udp from any to any port 53\n";
+    let mut plane = with_acls(vec![acl("a", ""), acl("b", dns)]);
+    let goes = |plane: &Xdp| plane.probe("lo", &IN_10.frame(0)).unwrap().verdict;
+    assert_eq!(goes(&plane), Verdict::Drop);
+    // It is the third now, behind one that permits.
+    let longer = format!("deny tcp from any to any\npermit udp from any to any length 1500\n{dns}");
+    plane.set_acls(vec![acl("a", ""), acl("b", &longer)]).unwrap();
+    assert_eq!((goes(&plane), counted(&plane, "b 3"), counted(&plane, "b 1")), (Verdict::Drop, 2, 0));
+    plane.set_acls(vec![acl("a", dns), acl("b", &format!("permit ip from any to any\n{dns}"))]).unwrap();
+    assert_eq!((goes(&plane), counted(&plane, "b 2"), counted(&plane, "b 1")), (Verdict::Redirect, 2, 1));
+    let mut tagged = IN_10.frame(0);
+    tag(&mut tagged, &[7]);
+    assert_eq!(plane.probe("lo", &tagged).unwrap().verdict, Verdict::Drop, "the other list");
+    // Lists of other names are refused, and these hold.
+    let error = plane.set_acls(vec![acl("a", "")]).unwrap_err().to_string();
+    assert!(error.contains("the names of the ACLs are others"), "{error}");
+    assert_eq!((goes(&plane), counted(&plane, "b 1")), (Verdict::Redirect, 2));
 }

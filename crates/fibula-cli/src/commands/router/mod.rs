@@ -16,7 +16,7 @@ use enabled::run;
 
 use crate::exit::Verdict;
 use crate::output::Output;
-use clap::{Args, Subcommand, ValueEnum};
+use clap::{Args, Subcommand};
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 
@@ -27,13 +27,20 @@ use std::path::PathBuf;
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     Run(Run),
+    /// Show a router at a glance: its feeds, tables and counts
     Status(Socket),
     Routes(Routes),
     Lookup(Lookup),
+    /// Show what a router has counted: packets by interface and reason, next hop, and line of an ACL
     Counters(Socket),
     Trace(Trace),
     Capture(Capture),
     Watch(Watch),
+    /// Have a router read the files of its ACLs again
+    ///
+    /// A packet meets all lines of the old lists or all of the new. What a line has counted goes on
+    /// where the line stays. If a file is wrong, the old lists hold.
+    Reload(Socket),
     Detach(Detach),
 }
 
@@ -62,12 +69,6 @@ pub(crate) struct Run {
     /// Run the program after the driver, where that has no XDP
     #[arg(long)]
     generic: bool,
-    /// Forward by this: an XDP program, or sockets and a thread of this process [default: xdp]
-    #[arg(long, value_name = "PLANE", value_enum, conflicts_with = "memory")]
-    plane: Option<Plane>,
-    /// Look addresses up by this engine, as in `poptrie`; with --plane af-xdp
-    #[arg(long, value_name = "NAME")]
-    engine: Option<String>,
     /// Forward nothing, and keep the tables in memory to look at
     #[arg(long)]
     memory: bool,
@@ -76,16 +77,7 @@ pub(crate) struct Run {
     check: bool,
 }
 
-/// What forwards packets
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Plane {
-    /// An XDP program on each interface
-    Xdp,
-    /// AF_XDP sockets, and a thread that looks up by any engine
-    AfXdp,
-}
-
-/// Show a router at a glance: its feeds, tables and counts
+/// The router to ask
 #[derive(Debug, Args)]
 pub(crate) struct Socket {
     /// The router's socket

@@ -7,13 +7,15 @@ use crate::writing::Writing;
 use anyhow::{Context, ensure};
 use clap::Args;
 use fibula_io::Source;
+use fibula_io::table::Format;
 use fibula_io::update::unix_time;
 use std::time::{Duration, UNIX_EPOCH};
 
 /// Write a table as it was at a time: a dump, and the updates after it up to then
 ///
 /// Of MRT files the paths of all peers are followed. A prefix has the best path that was left, or
-/// with --peer that peer's. Updates may also be text: `A|W prefix next-hop time` on each line.
+/// with --peer that peer's. Updates may also be text: `A|W prefix next-hop time` on each line. What
+/// a router has sent by BMP is read up to the time: `--rib` is all of it or its first part.
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
     /// The time: 2026-05-11, 2026-05-11T12:00:00 or 2026-05-11 12:00:00 (UTC, or with an offset as
@@ -23,8 +25,8 @@ pub(crate) struct Arguments {
     /// The table to begin with, a file
     #[arg(long, value_name = "FILE")]
     rib: String,
-    /// The updates after it, files in order of time
-    #[arg(long, required = true, num_args = 1.., value_name = "FILE")]
+    /// The updates after it, files in order of time; a dump of MRT or a recording of BMP needs none
+    #[arg(long, num_args = 1.., value_name = "FILE")]
     updates: Vec<String>,
     #[command(flatten)]
     writing: Writing,
@@ -71,6 +73,12 @@ impl Arguments {
     pub(crate) fn run(self, output: &Output) -> anyhow::Result<Verdict> {
         let updates: Vec<Source> = self.updates.iter().map(|file| Source::from(file.as_str())).collect();
         let loaded = self.reading.read_at(&Source::from(self.rib.as_str()), &updates, self.time)?;
+        let has_times = matches!(loaded.format, Format::Mrt | Format::Bmp);
+        ensure!(
+            has_times || !self.updates.is_empty(),
+            "a table of {} has no times: name its --updates",
+            loaded.format
+        );
         self.writing.write(&loaded.tables, output)?;
         Ok(verdict(&loaded))
     }

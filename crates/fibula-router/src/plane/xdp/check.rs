@@ -1,9 +1,8 @@
 //! [`check`]: what a machine lacks for the plane, without touching anything.
 
 use super::drivers::{longest_sent, programs, runs_programs};
-use super::interfaces::Interface;
 use super::pins::Pins;
-use super::{Attachment, Mode, Options, interfaces, sockets};
+use super::{Attachment, Mode, Options, interfaces};
 use crate::Error;
 use crate::feed::kernel;
 use crate::message::{Kind, Link};
@@ -25,30 +24,14 @@ pub struct Finding {
     pub note: Option<String>,
 }
 
-/// The first kernel that the planes are made for. It has programs that take frames of several
-/// buffers, and it takes frames back from the plane in user space.
+/// The first kernel that the plane is made for: it has programs that take frames of several
+/// buffers.
 const KERNEL: KernelVersion = KernelVersion::new(5, 18, 0);
 
 /// The capabilities, their bits, and another one that includes each.
 const CAPABILITIES: [(&str, u32, u32); 3] =
     [("CAP_BPF", 39, SYS_ADMIN), ("CAP_PERFMON", 38, SYS_ADMIN), ("CAP_NET_ADMIN", 12, 12)];
 const SYS_ADMIN: u32 = 21;
-
-/// The capability for the sockets of the plane in user space.
-const SOCKETS_CAPABILITY: [(&str, u32, u32); 1] = [("CAP_NET_RAW", 13, 13)];
-
-/// As [`check`], for the plane in user space. Nothing is pinned.
-#[must_use]
-pub fn check_sockets(options: &sockets::Options) -> Vec<Finding> {
-    let mut findings = vec![version(), type_information()];
-    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
-    findings.extend(capabilities(&status, &CAPABILITIES));
-    findings.extend(capabilities(&status, &SOCKETS_CAPABILITY));
-    let find: Find = |links, attachment| interfaces::resolve_device(links, attachment).map(Vec::from);
-    findings.extend(interfaces(&options.interfaces, options.mode, find, None));
-    findings.extend(rules());
-    findings
-}
 
 /// Looks at the kernel, the capabilities, the BPF file system and the interfaces.
 #[must_use]
@@ -62,14 +45,11 @@ pub fn check(options: &Options) -> Vec<Finding> {
         findings.push(Finding { what: format!("plane {}", options.name), wrong, note: None });
     }
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
-    findings.extend(capabilities(&status, &CAPABILITIES));
-    findings.extend(interfaces(&options.interfaces, options.mode, interfaces::resolve, pins.as_ref()));
+    findings.extend(capabilities(&status));
+    findings.extend(interfaces(&options.interfaces, options.mode, pins.as_ref()));
     findings.extend(rules());
     findings
 }
-
-/// Finds the devices of an interface that packets come in by, or says what is wrong with it.
-type Find = fn(&BTreeMap<u32, Link>, &Attachment) -> Result<Vec<Interface>, String>;
 
 fn finding(what: impl Into<String>, is_well: bool, wrong: impl Into<String>) -> Finding {
     Finding { what: what.into(), wrong: (!is_well).then(|| wrong.into()), note: None }
@@ -93,20 +73,20 @@ fn file_system() -> Finding {
 }
 
 /// Compares the effective capabilities of a process, as the kernel tells them.
-fn capabilities(status: &str, wanted: &[(&str, u32, u32)]) -> Vec<Finding> {
+fn capabilities(status: &str) -> Vec<Finding> {
     let line = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
     let bits = line.and_then(|bits| u64::from_str_radix(bits.trim(), 16).ok()).unwrap_or_default();
-    let each = wanted.iter().map(|&(name, bit, other)| {
+    let each = CAPABILITIES.iter().map(|&(name, bit, other)| {
         finding(name, bits >> bit & 1 != 0 || bits >> other & 1 != 0, "the process does not have it")
     });
     each.collect()
 }
 
 /// Looks at the ways in, and at the interfaces that packets may leave by: those that are up.
-fn interfaces(attachments: &[Attachment], mode: Mode, find: Find, pins: Option<&Pins>) -> Vec<Finding> {
+fn interfaces(attachments: &[Attachment], mode: Mode, pins: Option<&Pins>) -> Vec<Finding> {
     let links = kernel::links();
     let mut findings: Vec<Finding> =
-        attachments.iter().map(|attachment| way_in(attachment, mode, find, &links, pins)).collect();
+        attachments.iter().map(|attachment| way_in(attachment, mode, &links, pins)).collect();
     if mode == Mode::Native {
         findings.extend(links.iter().flatten().filter_map(|(&index, link)| way_out(index, link)));
     }
@@ -116,12 +96,11 @@ fn interfaces(attachments: &[Attachment], mode: Mode, find: Find, pins: Option<&
 fn way_in(
     attachment: &Attachment,
     mode: Mode,
-    find: Find,
     links: &Result<BTreeMap<u32, Link>, Error>,
     pins: Option<&Pins>,
 ) -> Finding {
     let found = match links {
-        Ok(links) => find(links, attachment),
+        Ok(links) => interfaces::resolve(links, attachment),
         Err(error) => Err(error.to_string()),
     };
     let mut note = None;
@@ -200,8 +179,7 @@ mod tests {
     #[test]
     fn what_is_missing_is_named() {
         let names = |status: &str| -> Vec<String> {
-            let missing =
-                capabilities(status, &CAPABILITIES).into_iter().filter(|finding| finding.wrong.is_some());
+            let missing = capabilities(status).into_iter().filter(|finding| finding.wrong.is_some());
             missing.map(|finding| finding.what).collect()
         };
         assert_eq!(names("Name:\tx\nCapEff:\t000001ffffffffff\n"), [""; 0]);

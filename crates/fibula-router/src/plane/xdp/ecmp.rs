@@ -15,7 +15,7 @@ pub enum Hashed {
     Inner,
 }
 
-/// How flows are told apart: both planes send a flow by the same leg.
+/// How flows are told apart.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Ecmp {
@@ -47,7 +47,7 @@ impl Ecmp {
 }
 
 /// Mixes all bits of a value into each. 0 stays 0.
-pub(super) fn mixed(mut value: u64) -> u64 {
+fn mixed(mut value: u64) -> u64 {
     value ^= value >> 32;
     value = value.wrapping_mul(0x9E37_79B9_7F4A_7C15);
     value ^= value >> 29;

@@ -6,7 +6,8 @@ use crate::Error;
 use crate::acl::{Acl, Compiled, Field, LINES_MAX};
 use crate::plane::AclTrace;
 use aya::maps::{Map, PerCpuArray};
-use fibula::{Limit, Rib};
+use fibula::{ErrorKind, Limit, Rib};
+use std::collections::HashMap;
 
 /// The ids of the tables of sources and destinations, of each ACL two. The kernel's tables have
 /// other ids.
@@ -37,6 +38,35 @@ impl Filters {
         let compiled = Compiled::new(&acls)?;
         let before = vec![Count::default(); acls.len() * COUNTS];
         Ok(Self { acls, compiled, before })
+    }
+
+    /// Compiles ACLs that take the place of these.
+    ///
+    /// # Errors
+    /// If they are not the ones of the same names.
+    pub(super) fn followed_by(&self, acls: Vec<Acl>) -> Result<Self, Error> {
+        if !acls.iter().map(|acl| &acl.name).eq(self.acls.iter().map(|acl| &acl.name)) {
+            let text = "the names of the ACLs are others: start the router again";
+            return Err(fibula::Error::new(ErrorKind::Usage, text).into());
+        }
+        Self::new(acls)
+    }
+
+    /// Goes on with what was counted before of the lines that say the same.
+    pub(super) fn inherit(&mut self, before: &Self) {
+        let lists = self.acls.iter().zip(&before.acls);
+        let counts = self.before.chunks_mut(COUNTS).zip(before.before.chunks(COUNTS));
+        for ((acl, old), (counts, counted)) in lists.zip(counts) {
+            let mut known = HashMap::new();
+            for (line, count) in old.lines.iter().zip(counted) {
+                // Packets meet the first of equal lines.
+                known.entry(line.to_string()).or_insert(*count);
+            }
+            for (line, count) in acl.lines.iter().zip(counts.iter_mut()) {
+                *count = known.remove(&line.to_string()).unwrap_or_default();
+            }
+            counts[LINES_MAX] = counted[LINES_MAX];
+        }
     }
 
     /// Returns the tables of all ACLs with their ids, in the order in which the program expects

@@ -4,6 +4,7 @@ use super::counters::{self, Count, Reason};
 use super::generation::{COUNTERS, Generation, OF_LINES};
 use super::{Mode, Xdp};
 use crate::Error;
+use crate::acl::Acl;
 use crate::plane::{Action, Adjacency, AdjacencyId, Counter, Plane, Routes, Rules, Sample, Trace, Wanted};
 use fibula::NextHop;
 use std::net::Ipv4Addr;
@@ -72,6 +73,10 @@ impl Plane for Xdp {
             self.rules.extend(before.map(|before| (interface, before)));
         }
         taken
+    }
+
+    fn set_acls(&mut self, acls: Vec<Acl>) -> Result<(), Error> {
+        self.replace_acls(acls)
     }
 
     fn grace_period(&mut self) -> Result<(), Error> {

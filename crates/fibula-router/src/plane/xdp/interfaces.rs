@@ -70,7 +70,10 @@ impl Interface {
     pub(super) fn find(name: &str, table: u32) -> Result<Self, Error> {
         let failed = |wrong: String| Error::io(format!("interface {name}"), std::io::Error::other(wrong));
         let attachment = Attachment { table, ..Attachment::of(name) };
-        resolve_device(&kernel::links()?, &attachment).map(|[device]| device).map_err(failed)
+        let found = resolve(&kernel::links()?, &attachment).map_err(failed)?;
+        let device = <[Self; 1]>::try_from(found).ok().filter(|[device]| device.index == device.routed);
+        let [device] = device.ok_or_else(|| failed("its frames come in by other interfaces".into()))?;
+        Ok(device)
     }
 
     /// Returns the key of its VLAN in the program's map; `None` if it is no VLAN.
@@ -80,8 +83,7 @@ impl Interface {
         Some([self.index, u32::from(outer) | u32::from(inner) << 16])
     }
 
-    /// Returns what the program reads of it, with the place of its table among the others. The last
-    /// is for the index of its first socket where frames go to sockets.
+    /// Returns what the program reads of it, with the place of its table among the others.
     pub(super) fn words(&self, place: u32, rules: Rules) -> [u32; 4] {
         let [a, b, c, d, e, f] = self.address;
         let no = |bit: u8, is_on: bool| if is_on { 0 } else { bit };
@@ -170,16 +172,6 @@ pub(super) fn resolve(
         })
     };
     devices.into_iter().map(interface).collect()
-}
-
-/// As [`resolve`], for an interface that is a device with frames of its own.
-pub(super) fn resolve_device(
-    links: &BTreeMap<u32, Link>,
-    attachment: &Attachment,
-) -> Result<[Interface; 1], String> {
-    let found = <[Interface; 1]>::try_from(resolve(links, attachment)?).ok();
-    let device = found.filter(|[device]| device.index == device.routed);
-    device.ok_or_else(|| "its frames come in by other interfaces".into())
 }
 
 /// Returns the devices that have the frames of an interface, each with the tags of the frames.

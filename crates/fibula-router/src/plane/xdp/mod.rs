@@ -40,6 +40,7 @@
 //! 2^26 next hops, adjacencies and buckets; 255 interfaces that packets come in by; next hops from
 //! 65,536 on are not counted.
 
+mod acls;
 mod actions;
 mod cells;
 mod check;
@@ -60,14 +61,13 @@ mod pins;
 mod probe;
 #[cfg(test)]
 mod refused;
-pub mod sockets;
 pub mod study;
 mod tables;
 mod traces;
 mod tunnels;
 mod watch;
 
-pub use check::{Finding, check, check_sockets};
+pub use check::{Finding, check};
 pub use counters::{Count, Counts, Reason};
 pub use ecmp::{Ecmp, Hashed};
 pub use probe::{Probe, Verdict};
@@ -80,7 +80,7 @@ use crate::feed::kernel;
 use crate::routes::MAIN;
 use actions::{Actions, Adjacencies};
 use counters::Counters;
-use fibula::{Address, Delta, Limit, NextHop, Rib};
+use fibula::{Limit, NextHop};
 use filters::Filters;
 use generation::{COUNTERS, Contents, Generation, OF_LINES, Source};
 use inherited::{ADJACENCIES, Inherited};
@@ -133,13 +133,12 @@ pub struct Attachment {
     /// The id of the table that its packets are looked up in. 254 is the kernel's main one, or the
     /// one of the VRF that has the interface.
     pub table: u32,
-    /// The VLAN whose packets these are, in the plane in the kernel: no tag for what has none (or a
-    /// priority alone), an 802.1Q tag, or two tags with the outer one first. From 1 to 4094.
+    /// The VLAN whose packets these are: no tag for what has none (or a priority alone), an 802.1Q
+    /// tag, or two tags with the outer one first. From 1 to 4094.
     pub tags: Vec<u16>,
-    /// What sources its packets may have, in the plane in the kernel. Those of other packets are
-    /// dropped, in both families.
+    /// What sources its packets may have. Those of other packets are dropped, in both families.
     pub urpf: ReversePath,
-    /// The index of its ACL among those of the [`Options`], in the plane in the kernel.
+    /// The index of its ACL among those of the [`Options`].
     pub acl: Option<u8>,
 }
 
@@ -291,7 +290,7 @@ impl Xdp {
         if !pinned.is_empty() {
             plane.inherited = Inherited::open(&plane.pins)?;
         }
-        plane.add_filters()?;
+        plane.make_filters()?;
         for id in plane.interfaces.iter().map(|interface| interface.table).collect::<Vec<_>>() {
             plane.add_table(id)?;
         }
@@ -340,18 +339,6 @@ impl Xdp {
         self.generation.as_ref().ok_or_else(|| Error::System { what: "the plane".into(), error: error() })
     }
 
-    /// Makes the tables of the ACLs.
-    fn add_filters(&mut self) -> Result<(), Error> {
-        let ids: Vec<u32> = self.filters.tables().map(|table| table.0).collect();
-        ids.into_iter().try_for_each(|id| self.add_table(id))?;
-        for (id, ipv4, ipv6) in self.filters.tables() {
-            self.ipv4.apply(id, ipv4, &all_of(ipv4))?;
-            self.ipv6.apply(id, ipv6, &all_of(ipv6))?;
-        }
-        self.readers_passed();
-        Ok(())
-    }
-
     /// Makes sure that there is a table of this id, and a place for it.
     fn add_table(&mut self, id: u32) -> Result<(), Error> {
         self.ipv4.add(id)?;
@@ -387,6 +374,17 @@ impl Xdp {
 
     /// Replaces the generation that forwards by a new one, on all interfaces or on none.
     fn switch(&mut self) -> Result<(), Error> {
+        if let Some(old) = self.replace_generation()?
+            && let Err(error) = self.filters.carry(old.map(OF_LINES))
+        {
+            // Packets meet the new generation. Only what lines counted is lost.
+            tracing::error!("{error}");
+        }
+        Ok(())
+    }
+
+    /// As [`switch`](Self::switch). Returns the generation that forwarded, if there was one.
+    fn replace_generation(&mut self) -> Result<Option<Generation>, Error> {
         let mut new = self.load()?;
         self.look_on(&mut new)?;
         let name = self.program_name();
@@ -419,17 +417,13 @@ impl Xdp {
             tracing::warn!("{error}: a router that takes over cannot follow neighbours before it forwards");
         }
         self.inherited = None;
-        let old = self.generation.replace(new);
+        let mut old = self.generation.replace(new);
         self.are_stale = false;
         self.generations += 1;
-        if let Some(mut old) = old {
-            self.keep_told(&mut old);
-            if let Err(error) = self.filters.carry(old.map(OF_LINES)) {
-                // Packets meet the new generation. Only what lines counted is lost.
-                tracing::error!("{error}");
-            }
+        if let Some(old) = &mut old {
+            self.keep_told(old);
         }
-        Ok(())
+        Ok(old)
     }
 
     /// Reuses what was replaced, once a grace period has ended. Begins one if a lot waits, and
@@ -486,14 +480,4 @@ impl Xdp {
     fn grow_unless(&mut self, fitted: bool) -> Result<(), Error> {
         if fitted || self.generation.is_none() { Ok(()) } else { self.switch() }
     }
-}
-
-/// Returns the changes that make a table out of an empty one.
-fn all_of<A: Address>(table: &Rib<A>) -> Vec<Delta<A>> {
-    let deltas = table.iter().map(|route| Delta {
-        prefix: route.prefix,
-        before: NextHop::NONE,
-        after: route.next_hop,
-    });
-    deltas.collect()
 }

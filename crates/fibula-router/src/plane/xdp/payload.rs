@@ -6,7 +6,7 @@ const WITH_PORTS: [u8; 5] = [6, 17, 33, 132, 136];
 /// Extension headers of IPv6, and how many of them are read.
 const OPTIONS: [u8; 3] = [0, 43, 60];
 const AUTHENTICATION: u8 = 51;
-pub(super) const FRAGMENT: u8 = 44;
+const FRAGMENT: u8 = 44;
 const EXTENSIONS: usize = 4;
 
 /// Returns `N` bytes from an index on, where there are as many.
@@ -20,9 +20,7 @@ pub(super) struct Payload<'p> {
     /// The protocol behind the extension headers of IPv6.
     pub(super) protocol: u8,
     /// `None` in a part after the first.
-    pub(super) bytes: Option<&'p [u8]>,
-    /// Whether the packet is a part of one.
-    pub(super) is_cut: bool,
+    bytes: Option<&'p [u8]>,
 }
 
 impl<'p> Payload<'p> {
@@ -37,7 +35,7 @@ impl<'p> Payload<'p> {
         let bytes = packet.get(usize::from(header[0] & 15) * 4..).unwrap_or_default();
         // The upper three bits are flags.
         let bytes = (cut << 3 == 0).then_some(bytes);
-        Some(Self { protocol: header[9], bytes, is_cut: cut & 0x3FFF != 0 })
+        Some(Self { protocol: header[9], bytes })
     }
 
     /// Returns the ports of source and destination as the packet has them, if it has some.
@@ -48,14 +46,12 @@ impl<'p> Payload<'p> {
 
 /// Returns what follows the extension headers of an IPv6 packet.
 fn extended(mut protocol: u8, mut bytes: &[u8]) -> Payload<'_> {
-    let mut is_cut = false;
     for _ in 0..EXTENSIONS {
         let Some(&[next, length, offset, flags, ..]) = bytes.first_chunk::<8>() else { break };
         let size = match protocol {
             FRAGMENT => {
-                is_cut |= offset != 0 || flags & 0xF9 != 0;
                 if offset != 0 || flags & 0xF8 != 0 {
-                    return Payload { protocol: next, bytes: None, is_cut };
+                    return Payload { protocol: next, bytes: None };
                 }
                 8
             }
@@ -65,5 +61,5 @@ fn extended(mut protocol: u8, mut bytes: &[u8]) -> Payload<'_> {
         };
         (protocol, bytes) = (next, bytes.get(size..).unwrap_or_default());
     }
-    Payload { protocol, bytes: Some(bytes), is_cut }
+    Payload { protocol, bytes: Some(bytes) }
 }

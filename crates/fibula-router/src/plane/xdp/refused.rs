@@ -2,6 +2,7 @@
 
 use super::{Attachment, Mode, Options, Verdict, Xdp, check, faults};
 use crate::Error;
+use crate::acl::Acl;
 use crate::plane::{Action, Adjacency, AdjacencyId, Plane, ReversePath, Routes, Rules};
 use fibula::{Change, Delta, NextHop, Rib, Route};
 
@@ -14,9 +15,14 @@ struct Told {
 impl Told {
     fn new() -> Self {
         let vlan = Attachment { tags: vec![7], ..Attachment::of("lo") };
-        let interfaces = vec![Attachment::of("lo"), vlan];
-        let plane = Xdp::open(Options::new("refused", interfaces, Mode::Unattached)).unwrap();
-        Self { plane, rib: Rib::new() }
+        let interfaces = vec![Attachment { acl: Some(0), ..Attachment::of("lo") }, vlan];
+        let acls = vec![Acl::parse("edge", "deny tcp from any to any").unwrap()];
+        let plain = Options::new("refused", interfaces, Mode::Unattached);
+        Self { plane: Xdp::open(Options { acls, ..plain }).unwrap(), rib: Rib::new() }
+    }
+
+    fn acl(&mut self, text: &str) -> Result<(), Error> {
+        self.plane.set_acls(vec![Acl::parse("edge", text).unwrap()])
     }
 
     fn adjacency(&mut self, id: u32, interface: u32, mac: u8) -> Result<(), Error> {
@@ -74,7 +80,7 @@ fn frame(to: [u8; 4], port: u8) -> Vec<u8> {
 /// What is told to a plane that forwards. Each step is whole, and can be left out.
 type Step = fn(&mut Told) -> Result<(), Error>;
 
-const STEPS: [Step; 13] = [
+const STEPS: [Step; 14] = [
     |told| told.adjacency(2, 1, 2),
     // The version that packets may still read: it waits for a grace period.
     |told| told.adjacency(2, 1, 3),
@@ -91,6 +97,7 @@ const STEPS: [Step; 13] = [
     |told| told.routes(12, 2, 3000),
     |told| told.routes(13, 5000, 1),
     |told| told.routes(11, 2, 0),
+    |told| told.acl("deny udp from any to 10.0.2.0/24 port 53\npermit ip from any to any"),
     // A program that looks at sources.
     |told| told.plane.set_rules(1, Rules { reverse_path: ReversePath::Loose, ..Rules::default() }),
 ];

@@ -65,6 +65,11 @@ impl<A: Family> Tables<A> {
         Ok(())
     }
 
+    /// Puts a table in the place of one of this id, or adds it.
+    pub(super) fn set(&mut self, id: u32, rib: &Rib<A>) -> Result<(), Error> {
+        self.compile(id, rib, WidthBits::U8)
+    }
+
     /// Applies changes to a table. Returns the patch for its copy in the program's maps, or `None`
     /// if it was compiled and has to be copied whole.
     pub(super) fn apply(

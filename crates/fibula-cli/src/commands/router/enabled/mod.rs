@@ -5,17 +5,16 @@ mod rows;
 mod traces;
 mod watch;
 
-use super::{Command, Lookup, Plane, Routes, Run, Socket};
+use super::{Command, Lookup, Routes, Run, Socket};
 use crate::exit::Verdict;
 use crate::output::Output;
 use anyhow::{Context, bail, ensure};
 use fibula_router::config::{Config, Incoming, Mode, PlaneKind};
 use fibula_router::feed::bfd;
 use fibula_router::plane::memory::Memory;
-use fibula_router::plane::xdp::sockets::AfXdp;
 use fibula_router::plane::xdp::{self, Xdp};
 use fibula_router::service::{self, Answer, Ask, Client};
-use rows::{CounterRow, FindingRow, Route};
+use rows::{AclRow, CounterRow, FindingRow, Route};
 use std::fs;
 use std::io::{self, IsTerminal};
 use tracing_subscriber::EnvFilter;
@@ -31,6 +30,7 @@ pub(super) fn run(command: Command, output: &Output) -> anyhow::Result<Verdict> 
         Command::Trace(trace) => traces::trace(trace, output),
         Command::Capture(capture) => traces::capture(capture),
         Command::Watch(watch) => watch::run(&watch),
+        Command::Reload(socket) => reload(&socket, output),
         Command::Detach(detach) => {
             Xdp::detach(&detach.name)?;
             Ok(Verdict::Good)
@@ -63,14 +63,6 @@ fn configuration(run: &Run) -> anyhow::Result<Config> {
     if run.memory {
         config.plane = PlaneKind::Memory;
     }
-    match run.plane {
-        Some(Plane::Xdp) => config.plane = PlaneKind::Xdp,
-        Some(Plane::AfXdp) => config.plane = PlaneKind::AfXdp,
-        None => {}
-    }
-    if let Some(engine) = &run.engine {
-        config.engine.clone_from(engine);
-    }
     config.metrics.listen = run.metrics.or(config.metrics.listen);
     if let Some(socket) = &run.socket {
         config.socket.clone_from(socket);
@@ -92,7 +84,6 @@ fn router(run: &Run, output: &Output) -> anyhow::Result<Verdict> {
     match config.plane {
         PlaneKind::Memory => drop(service::serve(&config, Memory::default())?),
         PlaneKind::Xdp => drop(service::serve(&config, Xdp::open(config.xdp()?)?)?),
-        PlaneKind::AfXdp => drop(service::serve(&config, AfXdp::open(config.sockets()?)?)?),
     }
     Ok(Verdict::Good)
 }
@@ -104,7 +95,6 @@ fn check(config: &Config, output: &Output) -> anyhow::Result<Verdict> {
     let mut findings = match config.plane {
         PlaneKind::Memory => Vec::new(),
         PlaneKind::Xdp => xdp::check(&config.xdp()?),
-        PlaneKind::AfXdp => xdp::check_sockets(&config.sockets()?),
     };
     findings.extend(config.bfd.as_deref().map(bfd::check));
     output.rows(findings.iter().map(FindingRow::from))?;
@@ -159,6 +149,12 @@ fn look_up(lookup: Lookup, output: &Output) -> anyhow::Result<Verdict> {
 fn counters(socket: &Socket, output: &Output) -> anyhow::Result<Verdict> {
     let Answer::Counters(counters) = connect(socket)?.ask(&Ask::Counters)? else { return unexpected() };
     output.rows(counters.iter().map(CounterRow::from))?;
+    Ok(Verdict::Good)
+}
+
+fn reload(socket: &Socket, output: &Output) -> anyhow::Result<Verdict> {
+    let Answer::Reloaded(acls) = connect(socket)?.ask(&Ask::Reload)? else { return unexpected() };
+    output.rows(acls.into_iter().map(|(acl, lines)| AclRow { acl, lines }))?;
     Ok(Verdict::Good)
 }
 

@@ -66,6 +66,13 @@ impl From<&Counter> for CounterRow {
     }
 }
 
+/// An ACL that holds.
+#[derive(Debug, Serialize)]
+pub(super) struct AclRow {
+    pub(super) acl: String,
+    pub(super) lines: usize,
+}
+
 /// Something that the plane needs.
 #[derive(Debug, Serialize)]
 pub(super) struct FindingRow {
