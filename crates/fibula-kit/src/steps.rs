@@ -145,8 +145,8 @@ pub const STEPS: &[Step] = &[
     ),
     study(
         "best.jsonl",
-        3,
-        concat!("best ", shapes!(), " --passes 3"),
+        5,
+        concat!("best ", shapes!(), " --passes 5"),
         "best -t @small --addresses 2048 --passes 5",
         OF_BEST,
     ),
@@ -154,10 +154,10 @@ pub const STEPS: &[Step] = &[
         needs: Needs::Others("the feature `peers`"),
         ..study(
             "compare.jsonl",
-            8,
+            7,
             concat!(
                 "compare -e best --against peer:dpdk-fib,peer:dpdk-fib6,peer:treebitmap,peer:bart,sail-l,\
-                 poptrie,dxr,planb,mosaic-runs --next-hops near=200 --passes 3 \
+                 poptrie,dxr,planb,mosaic-runs --next-hops near=200 --passes 5 --addresses 2097152 \
                  -t @ipv4-202401-tier1-joinedasn.tsv.gz -t @ipv4-20140513-routeviews-asn.tsv.gz \
                  -t @ipv4-20151023-pch-nexthop.tsv.gz -t @ipv6-202401-tier1-joinedasn.tsv.gz \
                  -t @ipv6-20260511-ris-as3333-joinedasn.tsv.gz ",
@@ -174,8 +174,8 @@ pub const STEPS: &[Step] = &[
             5,
             "compare -e best --against peer:dpdk-fib,peer:dpdk-lpm,peer:dpdk-fib6,peer:bart,\
              peer:prefix-trie --next-hops near=200 --batch 1,8,32,256,16384 --passes 5 --trace prefix,zipf \
-             --addresses 1048576 -t @office4-3.txt -t @office4-30.txt -t @office4-500.txt -t @office4.txt -t @office4-30k.txt \
-             -t @datacentre4.txt -t @ipv4-202401-tier1-joinedasn.tsv.gz -t @office6.txt \
+             --addresses 2097152 -t @office4-3.txt -t @office4-30.txt -t @office4-500.txt -t @office4.txt \
+             -t @office4-30k.txt -t @datacentre4.txt -t @ipv4-202401-tier1-joinedasn.tsv.gz -t @office6.txt \
              -t @ipv6-202401-tier1-joinedasn.tsv.gz",
             "compare -t @small -e best --against peer:treebitmap --next-hops near=20 --batch 1,8 \
              --trace prefix --addresses 2048 --passes 5",

@@ -202,20 +202,22 @@ pub fn compare<A: Address>(
         progress(&format!("{table}, {model}, {}", trace.name));
         let workload = Workload { table, rib, trace: &trace.name, addresses: &trace.addresses };
         let race = Race::new(workload, options.check)?;
+        let mut report = race.run(engines, &contenders, options, &mut |_, _| {})?;
+        comparison.wrong.append(&mut report.wrong);
+        report.refused.into_iter().for_each(|refusal| refusal.add_to(&mut comparison.refused));
+        let alone = BenchOptions { threads: vec![1, threads], ..options.clone() };
+        let speeds = race.run(engines, std::slice::from_ref(&own), &alone, &mut |_, _| {})?.rows;
         for &batch in &options.batches {
-            let options = &BenchOptions { batches: vec![batch], ..options.clone() };
-            let mut report = race.run(engines, &contenders, options, &mut |_, _| {})?;
-            comparison.wrong.append(&mut report.wrong);
-            report.refused.into_iter().for_each(|refusal| refusal.add_to(&mut comparison.refused));
+            let is_of_call = |row: &&BenchRow| row.batch == batch as u64;
+            let mut rows: Vec<BenchRow> = report.rows.iter().filter(is_of_call).cloned().collect();
             // Rows of engines with wrong answers come before the others; an engine that is refused
             // has none.
-            let Some(at) = report.rows.iter().position(|row| is_of(row, engine)) else { continue };
-            report.rows[..=at].rotate_right(1);
-            let alone = BenchOptions { threads: vec![1, threads], ..options.clone() };
-            let speeds = race.run(engines, std::slice::from_ref(&own), &alone, &mut |_, _| {})?.rows;
-            let speed = |at: usize| speeds.get(at).and_then(|row| row.mlps);
-            comparison.scaling.push(speed(1).zip(speed(0)).map(|(all, one)| all / one));
-            comparison.races.push(report.rows);
+            let Some(at) = rows.iter().position(|row| is_of(row, engine)) else { continue };
+            rows[..=at].rotate_right(1);
+            let mut speeds = speeds.iter().filter(is_of_call).map(|row| row.mlps);
+            let (one, all) = (speeds.next().flatten(), speeds.next().flatten());
+            comparison.scaling.push(all.zip(one).map(|(all, one)| all / one));
+            comparison.races.push(rows);
         }
     }
     Ok(comparison)
