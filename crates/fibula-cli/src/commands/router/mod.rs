@@ -31,7 +31,7 @@ pub(crate) enum Command {
     Status(Socket),
     Routes(Routes),
     Lookup(Lookup),
-    /// Show what a router has counted: packets by interface and reason, next hop, and line of an ACL
+    /// Show what a router has counted: packets by interface and reason, next hop, line of an ACL
     Counters(Socket),
     Trace(Trace),
     Capture(Capture),
