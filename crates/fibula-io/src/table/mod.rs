@@ -55,6 +55,7 @@ mod settings;
 mod show_bgp;
 mod show_route;
 mod snapshot;
+mod sros_json;
 #[cfg(test)]
 mod testing;
 mod text;
@@ -253,6 +254,8 @@ layouts! {
     EosBgp = "eos-bgp" in bgp_json::EOS,
     /// Junos `show route | display json`.
     JunosJson = "junos-json" in junos_json::LAYOUT,
+    /// SR OS `info json /state router "Base" route-table`.
+    SrosJson = "sros-json" in sros_json::LAYOUT,
     /// `ipset restore`. This format and those after it are only written.
     IpsetRestore = "ipset-restore" in sets::IPSET,
     /// `iptables-restore` or `ip6tables-restore`.

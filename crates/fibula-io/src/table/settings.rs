@@ -63,7 +63,7 @@ fn of(format: Format) -> (&'static [Setting], &'static [Value]) {
         F::Frr => (&[S::Vrf, S::Table, S::Encoding], HOPS),
         F::IpRoute | F::IpJson | F::Routeros => (&[S::Table, S::Encoding], HOPS),
         F::ShowRoute | F::RouteColumns | F::EosJson => (&[S::Vrf, S::Encoding], HOPS),
-        F::Netstat => (text, HOPS),
+        F::Netstat | F::SrosJson => (text, HOPS),
         F::Pfx2as | F::Irr => (text, ORIGINS),
         F::Text | F::Updates => (text, ALONE),
         F::Csv | F::Tsv => (

@@ -3,7 +3,7 @@
 use super::super::grid::GRIDS;
 use super::super::show_route::grammar::{DIALECTS, GRAMMAR};
 use super::super::testing::part_of_page;
-use super::super::{bird, eos_json, frr, ip_route, junos, junos_json, routeros, show_bgp};
+use super::super::{bird, eos_json, frr, ip_route, junos, junos_json, routeros, show_bgp, sros_json};
 use super::marks::{Grammar, Mark, State};
 use std::fmt::Write;
 
@@ -133,9 +133,12 @@ fn page() -> String {
         junos_marks.state(text, state.of_route());
     }
     junos_marks.write(&mut out, "`junos`: next hops and marks");
-    for (format, names) in
-        [("frr", &frr::IDLE[..]), ("eos-json", &eos_json::IDLE), ("junos-json", &junos_json::IDLE)]
-    {
+    for (format, names) in [
+        ("frr", &frr::IDLE[..]),
+        ("eos-json", &eos_json::IDLE),
+        ("junos-json", &junos_json::IDLE),
+        ("sros-json", &sros_json::IDLE),
+    ] {
         let idle = names.iter().map(|name| code(name)).collect();
         Marks { idle, ..Marks::default() }.write(&mut out, &format!("`{format}`: names"));
     }
