@@ -120,6 +120,55 @@ impl Default for BenchOptions {
     }
 }
 
+impl BenchOptions {
+    fn check_legal(&self) -> Result<(), Error> {
+        if self.batches.contains(&0) || self.passes == 0 || self.threads.contains(&0) {
+            return Err(Error::usage("threads, batch and passes are at least 1"));
+        }
+        if let Some((model @ (Model::RoundRobin | Model::ByBatch), _)) = self.sharing
+            && self.threads.contains(&1)
+        {
+            return Err(Error::usage(format!("{model}: a dispatcher needs a second thread (--threads 2)")));
+        }
+        if self.sharing.is_some() && !self.polluted.is_empty() {
+            return Err(Error::usage("threads that share the addresses cannot be polluted"));
+        }
+        Ok(())
+    }
+}
+
+/// An engine that has compiled a table, for races on any number of traces.
+#[derive(Debug)]
+pub(crate) struct Compiled<A: Address> {
+    pub(crate) contender: Contender,
+    pub(crate) fib: Fib<A>,
+    build_ms: f64,
+}
+
+/// Compiles a table by each of some engines, but for those that refuse it.
+///
+/// # Errors
+/// If a specification names no engine or is not legal.
+pub(crate) fn compile<A: Address>(
+    engines: &'static [Entry],
+    contenders: &[Contender],
+    rib: &Rib<A>,
+) -> Result<(Vec<Compiled<A>>, Vec<Refusal>), Error> {
+    let (mut compiled, mut refused) = (Vec::new(), Vec::new());
+    for contender in contenders {
+        let specification = &contender.specification;
+        let start = Instant::now();
+        match Fib::build_from(engines, specification, rib, contender.config()) {
+            Ok(fib) => {
+                let build_ms = start.elapsed().as_secs_f64() * 1000.0;
+                compiled.push(Compiled { contender: contender.clone(), fib, build_ms });
+            }
+            Err(error) => Refusal::of::<A>(specification, error)?.add_to(&mut refused),
+        }
+    }
+    Ok((compiled, refused))
+}
+
 /// The results of a race.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct BenchReport {
@@ -162,8 +211,8 @@ impl<'w, A: Address> Race<'w, A> {
         Ok(Self { workload, expected, stride, uniform, next_hops })
     }
 
-    /// Checks the contenders, then races those whose answers are right. Calls `progress` with the
-    /// passes done and the passes to be done.
+    /// Compiles the table, checks the contenders, then races those whose answers are right. Calls
+    /// `progress` with the passes done and the passes to be done.
     ///
     /// # Errors
     /// If a specification names no engine or is not legal, or an option is 0. An engine that
@@ -175,37 +224,33 @@ impl<'w, A: Address> Race<'w, A> {
         options: &BenchOptions,
         progress: &mut dyn FnMut(usize, usize),
     ) -> Result<BenchReport, Error> {
+        options.check_legal()?;
+        let (compiled, refused) = compile(engines, contenders, self.workload.rib)?;
+        Ok(BenchReport { refused, ..self.race(&compiled, options, progress)? })
+    }
+
+    /// As [`run`](Self::run), with engines that have compiled the table.
+    ///
+    /// # Errors
+    /// If an option is 0.
+    pub(crate) fn race(
+        &self,
+        compiled: &[Compiled<A>],
+        options: &BenchOptions,
+        progress: &mut dyn FnMut(usize, usize),
+    ) -> Result<BenchReport, Error> {
+        options.check_legal()?;
         let cores = pass::cores();
-        if options.batches.contains(&0) || options.passes == 0 || options.threads.contains(&0) {
-            return Err(Error::usage("threads, batch and passes are at least 1"));
-        }
-        if let Some((model @ (Model::RoundRobin | Model::ByBatch), _)) = options.sharing
-            && options.threads.contains(&1)
-        {
-            return Err(Error::usage(format!("{model}: a dispatcher needs a second thread (--threads 2)")));
-        }
-        if options.sharing.is_some() && !options.polluted.is_empty() {
-            return Err(Error::usage("threads that share the addresses cannot be polluted"));
-        }
         let mut report = BenchReport::default();
         let mut runners = Vec::new();
-        for contender in contenders {
-            let start = Instant::now();
+        for Compiled { contender, fib, build_ms } in compiled {
             let specification = &contender.specification;
-            let fib = match Fib::build_from(engines, specification, self.workload.rib, contender.config()) {
-                Ok(fib) => fib,
-                Err(error) => {
-                    Refusal::of::<A>(specification, error)?.add_to(&mut report.refused);
-                    continue;
-                }
-            };
-            let build_ms = start.elapsed().as_secs_f64() * 1000.0;
             if options.sharing.is_some_and(|(model, _)| model.is_pipeline()) && fib.stages() < 2 {
                 let what = "its lookup is not cut into the stages of a pipeline";
                 return Err(Error::usage(format!("{specification}: {what}")));
             }
-            let row = self.blank_row(contender, &fib, build_ms, options);
-            let tallies = options.batches.iter().map(|&batch| self.check(&fib, batch));
+            let row = self.blank_row(contender, fib, *build_ms, options);
+            let tallies = options.batches.iter().map(|&batch| self.check(fib, batch));
             let tally = tallies.reduce(Tally::merge).unwrap_or_else(Tally::new);
             if tally.mismatches > 0 {
                 report.wrong.extend(tally.shown(&row.engine, contender.isa.name()));
@@ -236,7 +281,7 @@ impl<'w, A: Address> Race<'w, A> {
     /// Runs all passes of a round: a warm-up, then the timed ones.
     fn round(
         &self,
-        runners: &mut [Runner<A>],
+        runners: &mut [Runner<'_, A>],
         round: Round,
         options: &BenchOptions,
         cores: &[CoreId],

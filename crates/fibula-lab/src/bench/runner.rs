@@ -14,8 +14,8 @@ use std::time::Duration;
 const SINGLE: usize = 1 << 17;
 
 /// An engine that is ready to run.
-pub(super) struct Runner<A: Address> {
-    pub(super) fib: Fib<A>,
+pub(super) struct Runner<'f, A: Address> {
+    pub(super) fib: &'f Fib<A>,
     ceiling: Fib<A>,
     pub(super) row: BenchRow,
     /// The number of addresses of each part that are streamed.
@@ -56,13 +56,13 @@ fn ceiling<A: Address>(contender: &Contender, fib: &Fib<A>) -> Result<Fib<A>, Er
     Ok(Fib::build_from(&one_load::ONE_LOAD, &specification, &Rib::new(), config)?)
 }
 
-impl<A: Address> Runner<A> {
+impl<'f, A: Address> Runner<'f, A> {
     /// Takes an engine whose answers are right, with all of its row but the speeds.
     ///
     /// # Errors
     /// If its ceiling cannot be built.
-    pub(super) fn new(contender: &Contender, fib: Fib<A>, row: BenchRow) -> Result<Self, Error> {
-        let ceiling = ceiling(contender, &fib)?;
+    pub(super) fn new(contender: &Contender, fib: &'f Fib<A>, row: BenchRow) -> Result<Self, Error> {
+        let ceiling = ceiling(contender, fib)?;
         Ok(Self {
             fib,
             ceiling,
@@ -94,11 +94,11 @@ impl<A: Address> Runner<A> {
     pub(super) fn warm_up(&mut self, passes: &Passes<'_, A>, answers: &mut Answers) {
         let all = passes.parts[0].len();
         self.streamed = all.min(1 << 16);
-        let sample = self.pass(&self.fib, passes, true, answers);
+        let sample = self.pass(self.fib, passes, true, answers);
         let longest = passes.options.longest_pass.as_secs_f64();
         let fits = longest / sample.as_secs_f64().max(1e-9) * self.streamed as f64;
         self.streamed = all.min((fits as usize).max(self.streamed));
-        self.pass(&self.fib, passes, true, answers);
+        self.pass(self.fib, passes, true, answers);
         self.pass(&self.ceiling, passes, false, answers);
     }
 
@@ -107,7 +107,7 @@ impl<A: Address> Runner<A> {
         let lookups = self.lookups(passes.parts) as f64;
         let mlps = |elapsed: Duration| lookups / elapsed.as_secs_f64().max(1e-9) / 1e6;
         let limit = self.pass(&self.ceiling, passes, false, answers);
-        let own = self.pass(&self.fib, passes, true, answers);
+        let own = self.pass(self.fib, passes, true, answers);
         self.limit_mlps.push(mlps(limit));
         self.mlps.push(mlps(own));
     }
@@ -119,8 +119,8 @@ impl<A: Address> Runner<A> {
             let addresses = &addresses[number * SINGLE % addresses.len()..];
             &addresses[..addresses.len().min(SINGLE).min(self.streamed)]
         };
-        self.ns_dependent.push(pass::dependent(&self.fib, some(2 * pass), core));
-        self.ns_single.push(pass::single(&self.fib, some(2 * pass + 1), core));
+        self.ns_dependent.push(pass::dependent(self.fib, some(2 * pass), core));
+        self.ns_single.push(pass::single(self.fib, some(2 * pass + 1), core));
     }
 
     /// Returns the lookups of one pass, all threads together.

@@ -1,7 +1,7 @@
 //! The costs that `best` predicts, beside what was measured.
 
 use super::Trace;
-use crate::bench::{BenchOptions, Contender, Race, Workload, rounded};
+use crate::bench::{BenchOptions, Contender, Race, Workload, compile, rounded};
 use crate::{Error, Mismatch, Refusal};
 use fibula::engine::{Entry, Estimate, Level, costs};
 use fibula::{Address, Rib};
@@ -71,13 +71,13 @@ pub fn study_best<A: Address>(
         .collect();
     let contenders: Vec<Contender> =
         costs.iter().map(|(entry, _)| Contender::new(entry.about.name)).collect();
+    let (compiled, refused) = compile(engines, &contenders, rib)?;
+    study.refused = refused;
     for trace in traces {
         progress(&format!("{table}, {}", trace.name));
         let workload = Workload { table, rib, trace: &trace.name, addresses: &trace.addresses };
-        let mut report =
-            Race::new(workload, options.check)?.run(engines, &contenders, options, &mut |_, _| {})?;
+        let mut report = Race::new(workload, options.check)?.race(&compiled, options, &mut |_, _| {})?;
         study.wrong.append(&mut report.wrong);
-        report.refused.into_iter().for_each(|refusal| refusal.add_to(&mut study.refused));
         let fastest = report.rows.iter().filter_map(|row| row.mlps).fold(0.0, f64::max);
         for &(entry, cost) in &costs {
             let row = report.rows.iter().find(|row| row.engine == entry.about.name);

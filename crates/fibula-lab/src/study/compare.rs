@@ -1,7 +1,7 @@
 //! Compares one engine with others on one table: which is faster on which trace, and by how much.
 
 use super::Trace;
-use crate::bench::{BenchOptions, BenchRow, Contender, Race, Workload, rounded};
+use crate::bench::{BenchOptions, BenchRow, Compiled, Contender, Race, Workload, compile, rounded};
 use crate::{Error, Mismatch, Refusal};
 use fibula::engine::{BEST, Entry};
 use fibula::{Address, Rib};
@@ -195,18 +195,20 @@ pub fn compare<A: Address>(
         wrong: Vec::new(),
         refused: Vec::new(),
     };
-    let own = Contender::new(engine);
     let contenders: Vec<Contender> =
-        std::iter::once(own.clone()).chain(rivals.iter().map(Contender::new)).collect();
+        std::iter::once(engine).chain(rivals.iter().map(String::as_str)).map(Contender::new).collect();
+    let (compiled, refused) = compile(engines, &contenders, rib)?;
+    comparison.refused = refused;
+    let is_own = |first: &&[Compiled<A>]| first[0].contender.specification == engine;
+    let own = compiled.get(..1).filter(is_own).unwrap_or_default();
     for trace in traces {
         progress(&format!("{table}, {model}, {}", trace.name));
         let workload = Workload { table, rib, trace: &trace.name, addresses: &trace.addresses };
         let race = Race::new(workload, options.check)?;
-        let mut report = race.run(engines, &contenders, options, &mut |_, _| {})?;
+        let mut report = race.race(&compiled, options, &mut |_, _| {})?;
         comparison.wrong.append(&mut report.wrong);
-        report.refused.into_iter().for_each(|refusal| refusal.add_to(&mut comparison.refused));
-        let alone = BenchOptions { threads: vec![1, threads], ..options.clone() };
-        let speeds = race.run(engines, std::slice::from_ref(&own), &alone, &mut |_, _| {})?.rows;
+        let on_threads = BenchOptions { threads: vec![1, threads], ..options.clone() };
+        let speeds = race.race(own, &on_threads, &mut |_, _| {})?.rows;
         for &batch in &options.batches {
             let is_of_call = |row: &&BenchRow| row.batch == batch as u64;
             let mut rows: Vec<BenchRow> = report.rows.iter().filter(is_of_call).cloned().collect();

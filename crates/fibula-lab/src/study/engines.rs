@@ -2,7 +2,7 @@
 
 use super::compare::is_of;
 use super::{AccessCount, UpdateRate, count_accesses, update_rate};
-use crate::bench::{BenchOptions, BenchRow, Contender, Race, Workload};
+use crate::bench::{BenchOptions, BenchRow, Compiled, Contender, Race, Workload, compile};
 use crate::{Error, Mismatch, Refusal};
 use fibula::engine::{Config, Entry, Figure};
 use fibula::parts::memory::{Memory, Pages};
@@ -175,18 +175,20 @@ pub fn study_engines<A: Address>(
         .iter()
         .map(|specification| Contender { pages: options.pages, ..Contender::new(specification) })
         .collect();
+    let (compiled, refused) = compile(engines, &contenders, rib)?;
+    study.refused = refused;
     let mut raced: Vec<BenchRow> = Vec::new();
     for trace in traces {
         progress(&format!("racing on {}", trace.name));
         let workload = Workload { table, rib, trace: &trace.name, addresses: &trace.addresses };
         let race = Race::new(workload, options.bench.check)?;
-        let report = race.run(engines, &contenders, &options.bench, &mut |_, _| {})?;
+        let report = race.race(&compiled, &options.bench, &mut |_, _| {})?;
         raced.extend(report.rows);
         study.wrong.extend(report.wrong);
-        study.refused = report.refused;
     }
     study.next_hops = raced.first().map_or(0, |row| row.next_hops);
-    for specification in specifications {
+    for Compiled { contender, fib, .. } in &compiled {
+        let specification = &contender.specification;
         progress(specification);
         let of_this = |row: &&BenchRow| is_of(row, specification);
         let speeds = raced.iter().filter(of_this).map(|row| Some((row.trace.clone(), row.mlps?)));
@@ -198,10 +200,9 @@ pub fn study_engines<A: Address>(
         let Some(bench) = raced.iter().find(of_this) else { continue };
         let mut config = Config::default();
         config.pages = options.pages;
-        let fib = Fib::build_from(engines, specification, rib, config.clone())?;
         let rate = update_rate(engines, specification, rib, changes, config, options.updating)?;
         let counted = &first.addresses[..options.counted.min(first.addresses.len())];
-        study.rows.push(row(&fib, bench, mlps, rate, count_accesses(&fib, counted)));
+        study.rows.push(row(fib, bench, mlps, rate, count_accesses(fib, counted)));
     }
     Ok(study)
 }
