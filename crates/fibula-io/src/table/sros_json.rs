@@ -1,5 +1,5 @@
-//! SR OS's state of a router's routes as JSON: `info json /state router "Base" route-table`, or that
-//! of a service.
+//! SR OS's state of a router's routes as JSON: `info json /state router "Base" route-table`, or
+//! that of a service.
 //!
 //! It names interfaces by their index alone. So a next hop is its address, and a network that is
 //! connected has the index as its interface.
