@@ -154,7 +154,7 @@ pub const STEPS: &[Step] = &[
         needs: Needs::Others("the feature `peers`"),
         ..study(
             "compare.jsonl",
-            7,
+            8,
             concat!(
                 "compare -e best --against peer:dpdk-fib,peer:dpdk-fib6,peer:treebitmap,peer:bart,sail-l,\
                  poptrie,dxr,planb,mosaic-runs --next-hops near=200 --passes 5 --addresses 2097152 \
@@ -171,7 +171,7 @@ pub const STEPS: &[Step] = &[
         needs: Needs::Others("the feature `peers`"),
         ..study(
             "calls.jsonl",
-            5,
+            9,
             "compare -e best --against peer:dpdk-fib,peer:dpdk-lpm,peer:dpdk-fib6,peer:bart,\
              peer:prefix-trie --next-hops near=200 --batch 1,8,32,256,16384 --passes 5 --trace prefix,zipf \
              --addresses 2097152 -t @office4-3.txt -t @office4-30.txt -t @office4-500.txt -t @office4.txt \
@@ -184,7 +184,7 @@ pub const STEPS: &[Step] = &[
     },
     study(
         "worst.jsonl",
-        9,
+        4,
         concat!(
             "worst -t worst ",
             shapes!(),
@@ -196,17 +196,17 @@ pub const STEPS: &[Step] = &[
     ),
     study(
         "growth.jsonl",
-        4,
+        2,
         concat!("growth -e best,poptrie ", shapes!()),
         "growth -e poptrie -t @small --ipv4 2000 --ipv6 1000 --hosts 500 --private 100 --many near=40 \
          --updates 50 --addresses 2048 --passes 5",
         OF_BEST,
     ),
-    study("triec.jsonl", 2, paper!("triec"), quick_paper!("triec"), &["crates/fibula-engines/src/triec"]),
-    study("dxr.jsonl", 2, paper!("dxr"), quick_paper!("dxr"), &["crates/fibula-engines/src/dxr"]),
+    study("triec.jsonl", 3, paper!("triec"), quick_paper!("triec"), &["crates/fibula-engines/src/triec"]),
+    study("dxr.jsonl", 1, paper!("dxr"), quick_paper!("dxr"), &["crates/fibula-engines/src/dxr"]),
     study(
         "tilepro.jsonl",
-        2,
+        1,
         paper!("tilepro"),
         quick_paper!("tilepro"),
         &[
@@ -217,7 +217,7 @@ pub const STEPS: &[Step] = &[
     ),
     study(
         "sail.jsonl",
-        5,
+        3,
         paper!("sail"),
         quick_paper!("sail"),
         &[
@@ -230,7 +230,7 @@ pub const STEPS: &[Step] = &[
     ),
     study(
         "poptrie.jsonl",
-        2,
+        1,
         concat!(
             "poptrie ",
             three!(),
@@ -241,7 +241,7 @@ pub const STEPS: &[Step] = &[
     ),
     study(
         "bloom.jsonl",
-        4,
+        3,
         paper!("bloom"),
         quick_paper!("bloom"),
         &[

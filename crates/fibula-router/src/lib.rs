@@ -1,7 +1,7 @@
 //! A router for Linux: a routing daemon decides, and fibula's tables forward.
 //!
 //! ```text
-//!  zebra ──FPM──▶ feeds ──events──▶ control ──▶ Plane ──▶ an XDP program, or memory
+//!  zebra ──FPM──▶ feeds ──events──▶ control ──▶ Plane ──▶ XDP, or memory
 //!                                      │
 //!  kernel ─rtnetlink─▶                 │
 //!                                      └── one `Rib` for each table id and family

@@ -224,6 +224,7 @@ impl<'w, A: Address> Race<'w, A> {
         options: &BenchOptions,
         progress: &mut dyn FnMut(usize, usize),
     ) -> Result<BenchReport, Error> {
+        // Before the table is compiled, which may take long.
         options.check_legal()?;
         let (compiled, refused) = compile(engines, contenders, self.workload.rib)?;
         Ok(BenchReport { refused, ..self.race(&compiled, options, progress)? })

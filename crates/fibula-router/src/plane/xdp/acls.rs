@@ -28,8 +28,8 @@ impl Xdp {
             .and_then(|()| if self.generation.is_some() { self.replace_generation() } else { Ok(None) });
         match replaced {
             Ok(old) => {
-                if let Some(Err(error)) = old.map(|old| before.carry(old.map(OF_LINES))) {
-                    tracing::error!("{error}");
+                if let Some(old) = old {
+                    before.carry(old.map(OF_LINES));
                 }
                 self.filters.inherit(&before);
                 Ok(())

@@ -107,13 +107,13 @@ impl Filters {
         debug_assert!(field_words.is_multiple_of(CELL_WORDS), "a field begins with a cell");
     }
 
-    /// Adds what a generation counted that ends.
-    ///
-    /// # Errors
-    /// If the kernel fails.
-    pub(super) fn carry(&mut self, of_lines: &Map) -> Result<(), Error> {
-        self.before = self.counted(of_lines)?;
-        Ok(())
+    /// Adds what a generation counted that ends. If the kernel fails, only that is lost: packets
+    /// meet the next one already.
+    pub(super) fn carry(&mut self, of_lines: &Map) {
+        match self.counted(of_lines) {
+            Ok(counted) => self.before = counted,
+            Err(error) => tracing::error!("{error}"),
+        }
     }
 
     /// Returns the packets of each line that matched some: the ACL's name with the number of the

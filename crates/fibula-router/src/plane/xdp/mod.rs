@@ -374,11 +374,8 @@ impl Xdp {
 
     /// Replaces the generation that forwards by a new one, on all interfaces or on none.
     fn switch(&mut self) -> Result<(), Error> {
-        if let Some(old) = self.replace_generation()?
-            && let Err(error) = self.filters.carry(old.map(OF_LINES))
-        {
-            // Packets meet the new generation. Only what lines counted is lost.
-            tracing::error!("{error}");
+        if let Some(old) = self.replace_generation()? {
+            self.filters.carry(old.map(OF_LINES));
         }
         Ok(())
     }
